@@ -1,0 +1,371 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { parseEnv } from 'node:util';
+import {
+  BadSetting,
+  baseUrl,
+  ConfigurationFaults,
+  choice,
+  databaseUrl,
+  type Fault,
+  integer,
+  list,
+  readSettings,
+  secret,
+  text,
+  type Values,
+} from './platform/settings.ts';
+
+const demoKeysSecret = 'tollgate-demo-secret-for-local-use-only-0000';
+/** Where Prometheus exporters of OpenTelemetry listen by custom. */
+const defaultAdminPort = 9464;
+const demoPhones = '+994500000001,+994500000002,+994500000003';
+
+/** Every setting there is. `docs/configuration.md` and `.env.example` are written from this table. */
+export const settings = {
+  env: choice('TOLLGATE_ENV', ['local', 'test', 'pre', 'dmz', 'production'], {
+    group: 'Environment',
+    about:
+      'Where this runs. `test` and `pre` serve ecosystem partners, `dmz` external ones. `dmz` and `production` refuse unsafe settings.',
+    default: 'local',
+  }),
+  checkoutEnv: choice('CHECKOUT_ENV', ['local', 'preprod', 'production'], {
+    group: 'Environment',
+    about: 'The same for the checkout. `production` moves real money and refuses unsafe settings.',
+    shownDefault: 'follows `TOLLGATE_ENV`',
+  }),
+
+  host: text('HOST', 'address', {
+    group: 'Addresses',
+    about: 'The address the process listens on.',
+    shownDefault: '`127.0.0.1` in local, else `0.0.0.0`',
+  }),
+  port: integer('PORT', 1, 65535, {
+    group: 'Addresses',
+    about: 'The port the process listens on.',
+    default: '3000',
+  }),
+  baseUrl: baseUrl('BASE_URL', {
+    group: 'Addresses',
+    about: 'Public address of the identity API, and the `issuer` of tokens.',
+    shownDefault: '`http://localhost:{PORT}` in local, else required',
+  }),
+  ssoUrl: baseUrl('SSO_URL', {
+    group: 'Addresses',
+    about: 'Public address of the login pages.',
+    shownDefault: '`{BASE_URL}/sso`',
+  }),
+  checkoutBaseUrl: baseUrl('CHECKOUT_BASE_URL', {
+    group: 'Addresses',
+    about: 'Public address of the payment API and the payment page.',
+    shownDefault: '`{BASE_URL}/checkout`',
+  }),
+  trustProxy: text('TRUST_PROXY', '`none`, a number of hops, or addresses and networks with commas', {
+    group: 'Addresses',
+    about: "Which proxies in front are believed when they name the caller's address.",
+    default: 'none',
+  }),
+  adminPort: integer('ADMIN_PORT', 1, 65535, {
+    group: 'Addresses',
+    about:
+      'The port of `/health` and `/metrics`, when they shall not share `PORT`. Keep it off the public network.',
+    shownDefault: '`9464` in dmz and production and with several workers, else `PORT`',
+  }),
+
+  databaseUrl: databaseUrl('DATABASE_URL', 'PostgreSQL URL, or `embedded`', {
+    group: 'Database',
+    about:
+      'A PostgreSQL 15 or later. Without it the server runs its own in `DATA_DIR`; `embedded` asks for that by name.',
+    shownDefault: 'embedded in local, test and pre; required in dmz and production',
+  }),
+  migrationDatabaseUrl: databaseUrl('MIGRATION_DATABASE_URL', 'PostgreSQL URL', {
+    group: 'Database',
+    about: 'The owner role that migrates, so that the server itself can run under a lesser one.',
+    shownDefault: '`DATABASE_URL`',
+  }),
+  poolSize: integer('DATABASE_POOL_SIZE', 1, 500, {
+    group: 'Database',
+    about: 'Connections to the database for each process.',
+    default: '10',
+  }),
+  dataDir: text('DATA_DIR', 'folder', {
+    group: 'Database',
+    about: 'Where the embedded database lives.',
+    default: './.data',
+  }),
+
+  workers: integer('WORKERS', 1, 128, {
+    group: 'Processes',
+    about: 'Processes that serve requests on one port. One for each core is a good number.',
+    default: '1',
+  }),
+  jobs: choice('JOBS', ['on', 'off', 'only'], {
+    group: 'Processes',
+    about: 'Background jobs: beside the requests, not at all, or nothing but jobs.',
+    default: 'on',
+  }),
+  drainSeconds: integer('DRAIN_SECONDS', 0, 300, {
+    group: 'Processes',
+    about: 'After SIGTERM: how long requests are still taken while `/health/ready` already answers 503.',
+    shownDefault: '`0` in local, else `5`',
+  }),
+  logLevel: choice('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+    group: 'Processes',
+    about: 'How much is logged, as one JSON object a line on standard output.',
+    default: 'info',
+  }),
+
+  keysSecret: secret('KEYS_SECRET', 32, {
+    group: 'Secrets',
+    about:
+      'The secret under which signing keys are encrypted and from which the other inner keys are derived.',
+    shownDefault: 'a demo value in local, else required',
+  }),
+
+  smsSender: choice('SMS_SENDER', ['console', 'http', 'smpp'], {
+    group: 'Identity',
+    about: 'How one-time codes leave: to the log (`console`), to an HTTP gateway, or by SMPP 3.4.',
+    default: 'console',
+  }),
+  testPhones: list('TEST_PHONES', 'phone numbers in E.164, with commas', parsePhone, {
+    group: 'Identity',
+    about: 'Numbers that log in with the fixed code `111111` and get no SMS. Refused in dmz and production.',
+    shownDefault: 'the demo people in local, else none',
+  }),
+
+  acquirer: choice('ACQUIRER', ['sandbox', 'http', 'none'], {
+    group: 'Checkout',
+    about: "Who takes card payments: the sandbox, the operator's gateway over HTTP, or nobody (wallet only).",
+    shownDefault: '`sandbox` outside production, there required',
+  }),
+};
+
+export type Environment = 'local' | 'test' | 'pre' | 'dmz' | 'production';
+export type CheckoutEnvironment = 'local' | 'preprod' | 'production';
+
+export type ServerConfig = {
+  env: Environment;
+  host: string;
+  port: number;
+  adminPort: number;
+  trustProxy: false | number | string[];
+  workers: number;
+  jobs: 'on' | 'off' | 'only';
+  drainMs: number;
+  logLevel: string;
+  urls: { base: string; sso: string; checkout: string };
+};
+export type DatabaseConfig = {
+  /** Undefined: the embedded database in `dataDir`. */
+  url: string | undefined;
+  migrationUrl: string | undefined;
+  poolSize: number;
+  dataDir: string;
+};
+export type IdentityConfig = {
+  env: Environment;
+  keysSecret: string;
+  smsSender: 'console' | 'http' | 'smpp';
+  testPhones: string[];
+};
+export type CheckoutConfig = {
+  env: CheckoutEnvironment;
+  acquirer: 'sandbox' | 'http' | 'none';
+  keysSecret: string;
+};
+
+export type Config = {
+  server: ServerConfig;
+  database: DatabaseConfig;
+  identity: IdentityConfig;
+  checkout: CheckoutConfig;
+};
+
+/** Reads and checks the whole configuration; throws `ConfigurationFaults` that names every fault. */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const { values, faults } = readSettings(settings, env);
+  const misread = new Set(faults.map((fault) => fault.name));
+
+  const tollgateEnv = values.env ?? 'local';
+  const local = tollgateEnv === 'local';
+  const checkoutEnv = values.checkoutEnv ?? checkoutEnvOf(tollgateEnv);
+  const port = values.port ?? 3000;
+  const base = values.baseUrl ?? (local ? `http://localhost:${port}` : undefined);
+  const guarded = isGuarded(tollgateEnv) || checkoutEnv === 'production';
+  const keysSecret = values.keysSecret ?? (local && !guarded ? demoKeysSecret : undefined);
+  const testPhones = values.testPhones ?? (local && !guarded ? demoPhones.split(',').map(parsePhone) : []);
+  const trustProxy = readTrustProxy(values.trustProxy ?? 'none', faults);
+  const acquirer = values.acquirer ?? (checkoutEnv === 'production' ? undefined : 'sandbox');
+
+  if (base === undefined) {
+    faults.push({
+      name: 'BASE_URL',
+      problem: 'It is not set.',
+      remedy: 'Give the public address of this service.',
+    });
+  }
+  if (keysSecret === undefined) {
+    faults.push({
+      name: 'KEYS_SECRET',
+      problem: 'It is not set.',
+      remedy: 'Make one with: openssl rand -base64 48',
+    });
+  }
+  if (acquirer === undefined) {
+    faults.push({
+      name: 'ACQUIRER',
+      problem: 'It is not set.',
+      remedy: 'Choose http (your payment gateway) or none (wallet only).',
+    });
+  }
+  if (values.migrationDatabaseUrl === 'embedded' || (values.migrationDatabaseUrl && !serverUrl(values))) {
+    faults.push({
+      name: 'MIGRATION_DATABASE_URL',
+      problem: 'It is set, but the database is the embedded one.',
+      remedy: 'Set DATABASE_URL too, or leave both out.',
+    });
+  }
+  const urls = {
+    base: base ?? '',
+    sso: values.ssoUrl ?? `${base}/sso`,
+    checkout: values.checkoutBaseUrl ?? `${base}/checkout`,
+  };
+  if (guarded)
+    faults.push(...unsafeSettings(values, urls, { keysSecret, testPhones, acquirer, checkoutEnv }));
+  if (faults.length > 0 || keysSecret === undefined || acquirer === undefined) {
+    // A value that could not be read counts as unset above; only the first of the two sentences helps.
+    throw new ConfigurationFaults(
+      faults.filter((fault, at) => at < misread.size || !misread.has(fault.name)),
+    );
+  }
+
+  const workers = values.workers ?? 1;
+  return {
+    server: {
+      env: tollgateEnv,
+      host: values.host ?? (local ? '127.0.0.1' : '0.0.0.0'),
+      port,
+      adminPort: values.adminPort ?? (guarded || workers > 1 ? defaultAdminPort : port),
+      trustProxy,
+      workers,
+      jobs: values.jobs ?? 'on',
+      drainMs: (values.drainSeconds ?? (local ? 0 : 5)) * 1000,
+      logLevel: values.logLevel ?? 'info',
+      urls,
+    },
+    database: {
+      url: serverUrl(values),
+      migrationUrl: values.migrationDatabaseUrl ?? serverUrl(values),
+      poolSize: values.poolSize ?? 10,
+      dataDir: values.dataDir ?? './.data',
+    },
+    identity: { env: tollgateEnv, keysSecret, smsSender: values.smsSender ?? 'console', testPhones },
+    checkout: { env: checkoutEnv, acquirer, keysSecret },
+  };
+}
+
+/** The variables of the process, and in local those of `.env` below them. */
+export function environment(processEnv: NodeJS.ProcessEnv, path = '.env'): NodeJS.ProcessEnv {
+  if ((processEnv.TOLLGATE_ENV || 'local') !== 'local' || !existsSync(path)) return processEnv;
+  const fromFile = parseEnv(readFileSync(path, 'utf8'));
+  if (fromFile.TOLLGATE_ENV && fromFile.TOLLGATE_ENV !== 'local') {
+    throw new ConfigurationFaults([
+      {
+        name: 'TOLLGATE_ENV',
+        problem: `The file ${path} is read in local only, and it sets another environment.`,
+        remedy: 'Set TOLLGATE_ENV, and everything else, in the environment of the process.',
+      },
+    ]);
+  }
+  return { ...fromFile, ...processEnv };
+}
+
+function isGuarded(env: Environment): boolean {
+  return env === 'dmz' || env === 'production';
+}
+
+function checkoutEnvOf(env: Environment): CheckoutEnvironment {
+  if (env === 'production' || env === 'local') return env;
+  return 'preprod';
+}
+
+function serverUrl(values: Values<typeof settings>): string | undefined {
+  return values.databaseUrl === 'embedded' ? undefined : values.databaseUrl;
+}
+
+/** What would let somebody in or lose money where it counts. Each is a reason not to start. */
+function unsafeSettings(
+  values: Values<typeof settings>,
+  urls: ServerConfig['urls'],
+  chosen: {
+    keysSecret: string | undefined;
+    testPhones: string[];
+    acquirer: string | undefined;
+    checkoutEnv: CheckoutEnvironment;
+  },
+): Fault[] {
+  const faults: Fault[] = [];
+  const refuse = (name: string, problem: string, remedy: string) => faults.push({ name, problem, remedy });
+
+  for (const [name, url] of [
+    ['BASE_URL', urls.base],
+    ['SSO_URL', urls.sso],
+    ['CHECKOUT_BASE_URL', urls.checkout],
+  ] as const) {
+    if (url.startsWith('http:')) refuse(name, `${url} is not https.`, 'Give an https address.');
+  }
+  if (chosen.keysSecret !== undefined && isDemoSecret(chosen.keysSecret)) {
+    refuse('KEYS_SECRET', 'It is a known demo value.', 'Make one with: openssl rand -base64 48');
+  }
+  if (chosen.testPhones.length > 0) {
+    refuse('TEST_PHONES', 'Numbers with a fixed code would let anybody in.', 'Leave it out.');
+  }
+  if ((values.smsSender ?? 'console') === 'console') {
+    refuse('SMS_SENDER', 'The console sender writes one-time codes to the log.', 'Choose http or smpp.');
+  }
+  if (chosen.checkoutEnv === 'production' && chosen.acquirer === 'sandbox') {
+    refuse('ACQUIRER', 'The sandbox takes no real money.', 'Choose http or none.');
+  }
+  if (values.databaseUrl === undefined) {
+    refuse(
+      'DATABASE_URL',
+      'It is not set.',
+      'Name a PostgreSQL, or ask for the built-in one with DATABASE_URL=embedded.',
+    );
+  }
+  if ((values.adminPort ?? defaultAdminPort) === values.port) {
+    refuse('ADMIN_PORT', 'It is the public port.', 'Choose another, reachable from inside only.');
+  }
+  return faults;
+}
+
+/** Every secret that stands in this repository or its documentation is known to the whole world. */
+function isDemoSecret(value: string): boolean {
+  return /tollgate-demo|change-?me|your-secret/i.test(value) || new Set(value).size < 8;
+}
+
+function readTrustProxy(given: string, faults: Fault[]): ServerConfig['trustProxy'] {
+  if (given === 'none') return false;
+  // No hop is nobody, and has to read like it: whoever asks whether there is a proxy compares with false.
+  if (/^\d{1,2}$/.test(given)) return Number(given) || false;
+  const networks = given.split(',').map((one) => one.trim());
+  if (networks.every(isNetwork)) return networks;
+  faults.push({
+    name: 'TRUST_PROXY',
+    problem: `"${given}" is neither none, a number of hops, nor a list of addresses.`,
+    remedy: 'Give for example 1, or 10.0.0.0/8,192.168.1.7.',
+  });
+  return false;
+}
+
+function isNetwork(given: string): boolean {
+  const [address = '', bits, ...rest] = given.split('/');
+  const version = isIP(address);
+  if (version === 0 || address.includes('%') || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
+
+function parsePhone(given: string): string {
+  if (/^\+[1-9]\d{6,14}$/.test(given)) return given;
+  throw new BadSetting(`"${given}" is not a phone number in E.164.`, 'Write it like +994500000001.');
+}
