@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { runMigrations } from 'graphile-worker';
+import pg from 'pg';
+
+export type Migration = { name: string; checksum: string; text: string };
+
+/** A reason not to start that an operator has to settle; the message is a sentence for them. */
+export class MigrationRefused extends Error {}
+
+const oldestServer = 150_000;
+/** Any fixed number: it only has to be the same on every node. */
+const migrationLock = 7_455_163_001;
+
+export function readMigrations(folder: URL): Migration[] {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.sql'));
+  if (files.length === 0) throw new Error(`no migrations in ${folder.pathname}`);
+  return files.sort().map((file) => {
+    // Git may check files out with other line ends; that is no edit.
+    const text = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n');
+    return {
+      name: file.replace(/\.sql$/, ''),
+      checksum: createHash('sha256').update(text).digest('hex'),
+      text,
+    };
+  });
+}
+
+/**
+ * Brings the database to the level of this code, once, however many nodes start together: the lock makes the
+ * others wait, and they then find nothing left to do.
+ */
+export async function migrate(options: {
+  ownerUrl: string;
+  /** The role the server itself runs under, when it is a lesser one. */
+  serverUrl: string;
+  migrations: Migration[];
+  log: (message: string) => void;
+}): Promise<void> {
+  const client = new pg.Client({
+    connectionString: options.ownerUrl,
+    application_name: 'tollgate migrate',
+    connectionTimeoutMillis: 5_000,
+  });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await refuseOldServer(client);
+    await client.query('select pg_advisory_lock($1)', [migrationLock]);
+    await client.query(
+      `create schema if not exists tollgate;
+       create table if not exists tollgate.migrations (
+         name text primary key,
+         checksum text not null,
+         applied_at timestamptz not null default now()
+       )`,
+    );
+    for (const migration of await pending(client, options.migrations)) {
+      await apply(client, migration);
+      options.log(`migration ${migration.name} applied`);
+    }
+    await runMigrations({ connectionString: options.ownerUrl });
+    await grantToServerRole(client, options.serverUrl);
+  } finally {
+    await client.end();
+  }
+}
+
+async function refuseOldServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ number: number; version: string }>(
+    `select current_setting('server_version_num')::int as number, current_setting('server_version') as version`,
+  );
+  const [server] = rows;
+  if (server && server.number < oldestServer) {
+    throw new MigrationRefused(
+      `The database is PostgreSQL ${server.version}; version 15 or later is needed.`,
+    );
+  }
+}
+
+async function pending(client: pg.Client, known: Migration[]): Promise<Migration[]> {
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    'select name, checksum from tollgate.migrations order by name',
+  );
+  const byName = new Map(known.map((migration) => [migration.name, migration]));
+  for (const applied of rows) {
+    const ours = byName.get(applied.name);
+    if (!ours) {
+      throw new MigrationRefused(
+        `The database has migration ${applied.name}, which this version does not know: a newer version has migrated it. ` +
+          'Start that version, or restore a backup made before it.',
+      );
+    }
+    if (ours.checksum !== applied.checksum) {
+      throw new MigrationRefused(
+        `Migration ${applied.name} was edited after it had been applied to this database. ` +
+          'Restore the file as released and put the change into a new migration.',
+      );
+    }
+  }
+  const done = new Set(rows.map((row) => row.name));
+  return known.filter((migration) => !done.has(migration.name));
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  await client.query('begin');
+  try {
+    await client.query(migration.text);
+    await client.query('insert into tollgate.migrations (name, checksum) values ($1, $2)', [
+      migration.name,
+      migration.checksum,
+    ]);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw new Error(`migration ${migration.name} failed: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/**
+ * Gives the server's role what it needs and no more: rows, never tables. A table that carries a trigger named
+ * `append_only` can be read and added to; nothing in it can be changed, whatever the server tries.
+ */
+async function grantToServerRole(client: pg.Client, serverUrl: string): Promise<void> {
+  const server = new pg.Client({ connectionString: serverUrl, connectionTimeoutMillis: 5_000 });
+  server.on('error', () => {});
+  await server.connect();
+  const { rows } = await server
+    .query<{ role: string }>('select current_user as role')
+    .finally(() => server.end());
+  const { rows: own } = await client.query<{ role: string }>('select current_user as role');
+  const role = rows[0]?.role;
+  if (!role || role === own[0]?.role) return;
+
+  // A block takes no parameters: the name arrives as a setting of this session, and %I quotes it.
+  await client.query(`select set_config('tollgate.server_role', $1, false)`, [role]);
+  await client.query(`
+    do $grants$
+    declare
+      server_role text := current_setting('tollgate.server_role');
+      area text;
+      item record;
+    begin
+      execute format('grant usage on schema tollgate to %I', server_role);
+      execute format('grant select on all tables in schema tollgate to %I', server_role);
+      foreach area in array array['identity', 'checkout', 'graphile_worker'] loop
+        execute format('grant usage on schema %I to %I', area, server_role);
+        execute format('grant usage on all sequences in schema %I to %I', area, server_role);
+        execute format('grant execute on all functions in schema %I to %I', area, server_role);
+      end loop;
+      for item in
+        select n.nspname as area, c.relname as name, n.nspname = 'graphile_worker' as is_queue,
+          exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'append_only') as is_append_only
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname in ('identity', 'checkout', 'graphile_worker') and c.relkind in ('r', 'p', 'v')
+      loop
+        if item.is_append_only then
+          execute format('revoke all on %I.%I from %I', item.area, item.name, server_role);
+          execute format('grant select, insert on %I.%I to %I', item.area, item.name, server_role);
+        else
+          execute format('grant select, insert, update, delete on %I.%I to %I', item.area, item.name, server_role);
+        end if;
+      end loop;
+      -- The job queue's tables have row security without a policy, which shuts out everybody but their owner.
+      for item in
+        select c.relname as name from pg_class c
+        where c.relnamespace = 'graphile_worker'::regnamespace and c.relrowsecurity
+      loop
+        execute format('drop policy if exists tollgate_server on graphile_worker.%I', item.name);
+        execute format(
+          'create policy tollgate_server on graphile_worker.%I to %I using (true) with check (true)',
+          item.name, server_role);
+      end loop;
+    end
+    $grants$`);
+}
