@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
+import type { ComponentChildren, VNode } from 'preact';
+import { render } from 'preact-render-to-string';
+import { pageStyle } from './page-style.ts';
+
+export type PageView = {
+  language: string;
+  title: string;
+  /** A class of the body, for pages that are not one wide column. */
+  look?: string;
+  header?: ComponentChildren;
+  children: ComponentChildren;
+  footer?: ComponentChildren;
+  /** A constant of ours. Whoever sends the page names the same constant to `sendPage`, or it does not run. */
+  script?: string;
+};
+
+export type PageOptions = {
+  /** Where forms may lead besides our own origin, redirects after them included. Left out: the page has no form. */
+  formAction?: string[];
+  script?: string;
+  status?: number;
+};
+
+const styleHash = hashOf(pageStyle);
+
+/** Carried in the page, so that no page asks for a second file. */
+const icon = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b5fae"/>' +
+    '<path d="M8 25V9m0 3h18" stroke="#fff" stroke-width="3.5" stroke-linecap="round"/></svg>',
+)}`;
+
+/** The frame of every page: one column, our one style sheet, nothing from elsewhere. */
+export function Page(view: PageView) {
+  return (
+    <html lang={view.language}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="format-detection" content="telephone=no" />
+        <title>{view.title}</title>
+        <link rel="icon" href={icon} />
+        {/* Style and script are constants of ours, named by hash in the policy; no value of a request reaches them. */}
+        <style dangerouslySetInnerHTML={{ __html: pageStyle }} />
+      </head>
+      <body class={view.look}>
+        {view.header}
+        <main>{view.children}</main>
+        {view.footer}
+        {view.script && <script dangerouslySetInnerHTML={{ __html: view.script }} />}
+      </body>
+    </html>
+  );
+}
+
+export function sendPage(reply: FastifyReply, page: VNode, options: PageOptions = {}): FastifyReply {
+  if (options.status) reply.code(options.status);
+  return reply
+    .header('content-security-policy', pagePolicy(options))
+    .type('text/html; charset=utf-8')
+    .send(renderPage(page));
+}
+
+export function renderPage(page: VNode): string {
+  return `<!doctype html>${render(page)}`;
+}
+
+export function pagePolicy({ formAction, script }: PageOptions): string {
+  const targets = formAction ? ["'self'", ...formAction.map(sourceOf)].join(' ') : "'none'";
+  return [
+    "default-src 'none'",
+    `style-src '${styleHash}'`,
+    ...(script ? [`script-src '${hashOf(script)}'`] : []),
+    'img-src data:',
+    `form-action ${targets}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
+
+/** An origin (`https://partner.example`) or the scheme of a native app (`com.example.app:`), and nothing that could end the directive. */
+function sourceOf(target: string): string {
+  if (!/^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.[\]:-]+)?$/i.test(target)) {
+    throw new Error(`not a source for a content security policy: ${JSON.stringify(target)}`);
+  }
+  return target;
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}

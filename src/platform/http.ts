@@ -1,0 +1,296 @@
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { BlockList, isIP, type Socket } from 'node:net';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { isDatabaseAway } from './db.ts';
+import { JsonRefused, parseJson } from './json.ts';
+import type { Logger } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import { commonRefusals, type FieldFault, problemOf, Refusal, refuserOf } from './problem.ts';
+
+const refuse = refuserOf(commonRefusals);
+
+export type HttpOptions = {
+  log: Logger;
+  metrics: Metrics;
+  baseUrl: string;
+  trustProxy: false | number | string[];
+};
+
+export type HttpServer = ReturnType<typeof createHttpServer>;
+
+/** Fastify with what both areas share: limits, request ids, problem documents, headers, one log line a request. */
+export function createHttpServer(options: HttpOptions) {
+  const { baseUrl, metrics } = options;
+  const log: FastifyBaseLogger = options.log;
+  const trusts = trusted(options.trustProxy);
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    trustProxy: trusts,
+    bodyLimit: 64 * 1024,
+    // All three are needed to end a request that arrives a byte at a time: without the lower headers timeout and
+    // the frequent check, Node lets it live for most of a minute.
+    requestTimeout: 8_000,
+    http: { headersTimeout: 6_000, connectionsCheckingInterval: 1_000, maxHeaderSize: 16 * 1024 },
+    // Longer than the idle time of common load balancers (60 s), so that it is they who close a connection.
+    keepAliveTimeout: 72_000,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512, constraints: { host: hostConstraint } },
+    // A schema refuses exactly what it says it refuses: nothing is converted and nothing dropped in silence.
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: true },
+    },
+    genReqId: (request) => requestIdOf(request, trusts && trusts(request.socket.remoteAddress ?? '', 0)),
+    frameworkErrors: (error, request, reply) =>
+      answerUnroutable(error, request as FastifyRequest, reply as FastifyReply),
+    clientErrorHandler: (error, socket) =>
+      answerBrokenRequest(error as NodeJS.ErrnoException, socket as Socket, baseUrl),
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  const secure = baseUrl.startsWith('https:');
+  function setCommonHeaders(request: FastifyRequest, reply: FastifyReply) {
+    reply.headers({
+      'x-request-id': request.id,
+      'cache-control': 'no-store',
+      'content-security-policy':
+        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    });
+    if (secure) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
+  }
+  app.addHook('onRequest', async (request, reply) => {
+    setCommonHeaders(request, reply);
+    const encoding = request.headers['content-encoding'];
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      throw refuse('unsupported_media_type', 'A compressed body is not taken; send it as it is.');
+    }
+  });
+
+  function recordRequest(request: FastifyRequest, reply: FastifyReply, route: string | undefined) {
+    const seconds = reply.elapsedTime / 1000;
+    metrics.requestDuration.observe(
+      {
+        http_request_method: request.method,
+        http_route: route ?? 'none',
+        http_response_status_code: reply.statusCode,
+      },
+      seconds,
+    );
+    request.log.info(
+      {
+        method: request.method,
+        route: route ?? hideSecrets(request.url),
+        status: reply.statusCode,
+        durationMs: Math.round(seconds * 1e6) / 1e3,
+      },
+      'request',
+    );
+  }
+  app.addHook('onResponse', async (request, reply) =>
+    recordRequest(request, reply, request.routeOptions.url),
+  );
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string' },
+    async (request: FastifyRequest, body: string) => {
+      // Where nothing is served, that is what the caller has to hear, whatever the body looks like.
+      if (request.is404) return undefined;
+      if (body === '') throw refuse('invalid_request', 'The body is empty; this call takes a JSON object.');
+      try {
+        return parseJson(body);
+      } catch (error) {
+        if (error instanceof JsonRefused) throw refuse('invalid_request', error.message);
+        throw error;
+      }
+    },
+  );
+
+  function answerError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply) {
+    const refusal = refusalOf(error);
+    if (refusal.status >= 500) {
+      const level = refusal.code === 'service_unavailable' ? 'warn' : 'error';
+      request.log[level]({ err: error }, refusal.title);
+    }
+    return reply
+      .code(refusal.status)
+      .headers({ 'x-request-id': request.id, ...refusal.headers })
+      .type('application/problem+json')
+      .send(JSON.stringify(problemOf(refusal, { baseUrl, requestId: request.id })));
+  }
+  app.setErrorHandler(answerError);
+
+  /** For an address that the router cannot even read, Fastify runs none of the hooks above. */
+  function answerUnroutable(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+    setCommonHeaders(request, reply);
+    reply.raw.once('finish', () => recordRequest(request, reply, undefined));
+    return answerError(error, request, reply);
+  }
+
+  const routes: ServedRoute[] = [];
+  app.addHook('onRoute', (route) => void routes.push(route));
+  app.setNotFoundHandler((request) => {
+    const allowed = allowedMethods(routes, request);
+    if (allowed.size === 0 || allowed.has(request.method)) throw refuse('not_found');
+    throw refuse('method_not_allowed', undefined, { headers: { allow: [...allowed].sort().join(', ') } });
+  });
+
+  return app;
+}
+
+/** Whether the proxy at an address, so many hops away from us, is believed. */
+function trusted(proxies: HttpOptions['trustProxy']) {
+  if (proxies === false) return false;
+  if (typeof proxies === 'number') return (_address: string, hop: number) => hop < proxies;
+  const networks = new BlockList();
+  for (const proxy of proxies) {
+    const [address = '', bits] = proxy.split('/');
+    if (bits === undefined) networks.addAddress(address, familyOf(address));
+    else networks.addSubnet(address, Number(bits), familyOf(address));
+  }
+  return (address: string, _hop: number) => isIP(address) !== 0 && networks.check(address, familyOf(address));
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
+}
+
+/** Restricts the routes registered in a scope to one host; `undefined` leaves them open to all. */
+export function routesOfHost(host: string | undefined) {
+  return (route: { constraints?: object }) => {
+    if (host !== undefined) route.constraints = { ...route.constraints, host };
+  };
+}
+
+const hostConstraint = {
+  name: 'host',
+  storage() {
+    const handlers = new Map<string, unknown>();
+    return {
+      get: (host: string) => handlers.get(host) ?? null,
+      set: (host: string, handler: unknown) => void handlers.set(host, handler),
+    };
+  },
+  deriveConstraint: hostOf,
+  mustMatchWhenDerived: false,
+} as never;
+
+function hostOf(request: { headers: IncomingMessage['headers'] }): string | undefined {
+  return request.headers.host?.toLowerCase().replace(/:(80|443)$/, '');
+}
+
+/** Turns anything thrown into what the caller may know of it. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (!(error instanceof Error)) return refuse('internal_error');
+  const { validation, validationContext: context = 'body', statusCode } = error as FastifyError;
+  if (validation) {
+    const errors = validation.map((fault) => fieldFault(fault, context));
+    return refuse('invalid_request', 'See `errors` for each fault.', { errors });
+  }
+  if (isDatabaseAway(error))
+    return refuse('service_unavailable', undefined, { headers: { 'retry-after': '1' } });
+  switch (statusCode) {
+    case 413:
+      return refuse('payload_too_large');
+    case 415:
+      return refuse('unsupported_media_type');
+    case 414:
+      return refuse('headers_too_large');
+    case 400:
+      return refuse('invalid_request', 'The address, a header or the length of the body is malformed.');
+  }
+  return refuse('internal_error');
+}
+
+type SchemaFault = {
+  keyword: string;
+  instancePath: string;
+  message?: string;
+  params: Record<string, unknown>;
+};
+
+function fieldFault(fault: SchemaFault, context: string): FieldFault {
+  const name = fault.params.missingProperty ?? fault.params.additionalProperty;
+  const suffix = typeof name === 'string' ? `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` : '';
+  const place = fault.instancePath + suffix;
+  const detail = sentenceOf(fault);
+  return context === 'body' ? { pointer: place, detail } : { parameter: place.slice(1), detail };
+}
+
+function sentenceOf({ keyword, message, params }: SchemaFault): string {
+  if (keyword === 'required') return 'This field is required.';
+  if (keyword === 'additionalProperties') return 'This field is not known.';
+  if (keyword === 'const') return `It must be ${JSON.stringify(params.allowedValue)}.`;
+  if (keyword === 'enum') return `It must be one of ${JSON.stringify(params.allowedValues)}.`;
+  return `It ${message ?? 'is not valid'}.`;
+}
+
+function requestIdOf(request: { headers: IncomingMessage['headers'] }, behindProxy: boolean): string {
+  const given = request.headers['x-request-id'];
+  // Only a proxy of ours may name a request: anybody else could forge another caller's trail in the log.
+  return behindProxy && typeof given === 'string' && /^[\w-]{8,64}$/.test(given) ? given : randomUUID();
+}
+
+type ServedRoute = { url: string; method: string | string[]; constraints?: { host?: string } };
+
+/** The methods that an address takes on the host it was asked at; what another host serves is none of its business. */
+function allowedMethods(routes: ServedRoute[], request: FastifyRequest): Set<string> {
+  const path = pathOf(request.url).split('/');
+  const isAsked = ({ url, constraints }: ServedRoute) => {
+    if (constraints?.host !== undefined && constraints.host !== hostOf(request)) return false;
+    const parts = url.split('/');
+    return (
+      parts.length === path.length && parts.every((part, at) => part.startsWith(':') || part === path[at])
+    );
+  };
+  return new Set(routes.filter(isAsked).flatMap((route) => route.method));
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? '';
+}
+
+/** An address that matched no route may still carry a phone, a card or a token in its path: only plain words are shown. */
+function hideSecrets(url: string): string {
+  return pathOf(url)
+    .split('/')
+    .map((part) => (/^(v\d|[a-z._-]{0,20})$/i.test(part) ? part : '…'))
+    .join('/')
+    .slice(0, 200);
+}
+
+/** What Node refuses before there is a request: it has to be written to the socket by hand. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, baseUrl: string): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const refusal = refuse(brokenRequestCodes[error.code ?? ''] ?? 'invalid_request');
+  const requestId = randomUUID();
+  const body = JSON.stringify(problemOf(refusal, { baseUrl, requestId }));
+  socket.end(
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n` +
+      `content-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+      `x-request-id: ${requestId}\r\ncache-control: no-store\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+const brokenRequestCodes: Record<string, keyof typeof commonRefusals> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+};

@@ -1,0 +1,68 @@
+import pg from 'pg';
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export type { Logger } from 'pino';
+
+/** Nothing with such a name is ever meant for a log; whoever logs one by mistake gets the mark instead. */
+const secretNames = [
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'password',
+  'secret',
+  'client_secret',
+  'clientSecret',
+  'code',
+  'code_verifier',
+  'codeVerifier',
+  'token',
+  'access_token',
+  'accessToken',
+  'refresh_token',
+  'refreshToken',
+  'id_token',
+  'idToken',
+  'id_token_hint',
+  'pin',
+  'idCardNumber',
+  'cardNumber',
+  'number',
+  'csc',
+  'otp',
+];
+
+/** JSON lines on standard output. Bodies, headers and query strings are never logged; this is the second wall. */
+export function createLogger(options: { level: string; destination?: DestinationStream }): Logger {
+  const paths = secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
+  return pino(
+    {
+      level: options.level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths, censor: '[secret]' },
+      serializers: { err: describeError },
+    },
+    options.destination ?? pino.destination({ sync: false }),
+  );
+}
+
+/** A database error carries the offending row in its details, so only its safe parts are taken over. */
+function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const message = messageOf(error);
+  const stack = error.stack?.replace(error.message, () => message);
+  const described = { type: error.name, message, stack, reason: reasonOf(error) };
+  return error.cause instanceof Error ? { ...described, cause: describeError(error.cause) } : described;
+}
+
+function reasonOf(error: Error): string | undefined {
+  if (!(error instanceof pg.DatabaseError)) return (error as NodeJS.ErrnoException).code;
+  return [error.code, error.schema, error.table, error.constraint].filter(Boolean).join(' ');
+}
+
+/** A value that PostgreSQL cannot read (class 22) stands in the message itself, in quotes. */
+function messageOf(error: Error): string {
+  const quotesValue = error instanceof pg.DatabaseError && error.code?.startsWith('22');
+  return quotesValue ? error.message.replace(/".*"/s, '"…"') : error.message;
+}
