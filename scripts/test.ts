@@ -1,0 +1,58 @@
+/**
+ * Runs the tests: builds what the process tests start, starts one PostgreSQL for all files, migrates a template
+ * that each file clones, and hands over to node's own runner. Paths given as arguments run alone:
+ * `npm run test:only -- test/platform/db.test.ts`.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { packageRoot } from '../src/app.ts';
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts';
+import { migrate, readMigrations } from '../src/platform/migrate.ts';
+import { installBrowser } from '../test/support/browser.ts';
+import { createTemplate } from '../test/support/database.ts';
+
+process.chdir(new URL('.', packageRoot).pathname);
+const given = process.argv.slice(2);
+const files = given.length > 0 ? given : allTestFiles();
+if (files.length === 0) throw new Error('no test files found');
+
+execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
+await installBrowser();
+
+const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
+const postgres = await startEmbeddedPostgres({
+  dataDir,
+  log: () => {},
+  // Tests that are about durability start databases of their own with the settings of the product.
+  settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+});
+let code: number | null = 1;
+try {
+  const template = await createTemplate(postgres.url);
+  await migrate({
+    ownerUrl: template,
+    serverUrl: template,
+    migrations: readMigrations(new URL('migrations/', packageRoot)),
+    log: () => {},
+  });
+  const runner = spawn(
+    process.execPath,
+    ['--import', 'tsx', '--test', '--test-concurrency=2', '--test-reporter=spec', ...files],
+    { stdio: 'inherit', env: { ...process.env, TEST_DATABASE_URL: postgres.url } },
+  );
+  [code] = (await once(runner, 'exit')) as [number | null];
+} finally {
+  await postgres.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+}
+process.exit(code ?? 1);
+
+function allTestFiles(): string[] {
+  return readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => join('test', file))
+    .sort();
+}

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import type { Config } from './config.ts';
+import { ErrorsPage } from './errors-page.tsx';
+import { LandingPage } from './landing-page.tsx';
+import type { Database } from './platform/db.ts';
+import { type HealthDeps, health } from './platform/health.ts';
+import { sendPage } from './platform/html.tsx';
+import { createHttpServer, type HttpServer, routesOfHost } from './platform/http.ts';
+import type { Job } from './platform/jobs.ts';
+import type { Logger } from './platform/log.ts';
+import type { Metrics } from './platform/metrics.ts';
+import { describeApi } from './platform/openapi.ts';
+import { commonRefusals } from './platform/problem.ts';
+import { swaggerUi } from './platform/swagger-ui.ts';
+
+export type AppDeps = {
+  config: Config;
+  db: Database;
+  log: Logger;
+  metrics: Metrics;
+  health: HealthDeps;
+};
+
+export const packageRoot = new URL('../', import.meta.url);
+
+export const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8')) as {
+  version: string;
+};
+
+/** Every code a problem document can carry; `docs/errors.md` is written from it. */
+export const allRefusals = { ...commonRefusals };
+
+/** Background jobs of both areas. */
+export function jobsOf(_deps: { db: Database; log: Logger }): Job[] {
+  return [];
+}
+
+/** The whole service as one Fastify instance: the only place that knows both areas. */
+export async function buildApp(deps: AppDeps): Promise<HttpServer> {
+  const { server } = deps.config;
+  const { urls } = server;
+  const app = createHttpServer({
+    log: deps.log,
+    metrics: deps.metrics,
+    baseUrl: urls.base,
+    trustProxy: server.trustProxy,
+  });
+  await describeApi(app, { version, baseUrl: urls.base });
+  if (server.adminPort === server.port) await app.register(health, deps.health);
+
+  const hostOf = hostsToTellApart(urls);
+  await app.register(
+    async (scope) => {
+      scope.addHook('onRoute', routesOfHost(hostOf(urls.base)));
+      await scope.register(swaggerUi, { documentUrl: `${urls.base}/api/openapi.json` });
+      scope.get('/api', { schema: { summary: 'What runs here', tags: ['Service'] } }, async () => ({
+        name: 'tollgate',
+        version,
+        environment: server.env,
+        links: { openapi: `${urls.base}/api/openapi.json`, reference: `${urls.base}/swagger-ui/index.html` },
+      }));
+      scope.get('/api/openapi.json', { schema: { hide: true } }, async (_request, reply) =>
+        reply.header('cache-control', 'public, max-age=300').send(app.swagger()),
+      );
+      scope.get('/docs/errors', { schema: { hide: true } }, async (_request, reply) =>
+        sendPage(reply, ErrorsPage({ refusals: allRefusals })),
+      );
+      if (server.env === 'local') {
+        scope.get('/', { schema: { hide: true } }, async (_request, reply) =>
+          sendPage(reply, LandingPage({ version, env: server.env, urls })),
+        );
+      }
+    },
+    { prefix: pathOf(urls.base) },
+  );
+  return app;
+}
+
+/** `/health` and `/metrics` alone, for a port that the public does not reach. */
+export async function buildAdminApp(deps: Omit<AppDeps, 'db'>): Promise<HttpServer> {
+  const app = createHttpServer({
+    log: deps.log,
+    metrics: deps.metrics,
+    baseUrl: deps.config.server.urls.base,
+    trustProxy: false,
+  });
+  await app.register(health, deps.health);
+  return app;
+}
+
+/** On one shared host the paths tell the three addresses apart, and any name that leads here will do. */
+function hostsToTellApart(urls: Record<string, string>): (url: string) => string | undefined {
+  const hosts = new Set(Object.values(urls).map((url) => new URL(url).host));
+  return (url) => (hosts.size > 1 ? new URL(url).host : undefined);
+}
+
+function pathOf(url: string): string {
+  const { pathname } = new URL(url);
+  return pathname === '/' ? '' : pathname;
+}

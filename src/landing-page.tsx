@@ -1,0 +1,97 @@
+import { demoCredentials } from './demo.ts';
+import { Page } from './platform/html.tsx';
+
+export type LandingView = {
+  version: string;
+  env: string;
+  urls: { base: string; sso: string; checkout: string };
+};
+
+/** The first page of a local start: what runs here, and what to try it with. */
+export function LandingPage({ version, env, urls }: LandingView) {
+  const demo = demoCredentials(urls.base);
+  return (
+    <Page language="en" title="Tollgate">
+      <h1>Tollgate is running</h1>
+      <p class="soft">
+        Single sign-on by phone number, and payments. Version {version}, environment <code>{env}</code>.
+      </p>
+      <div class="grid">
+        <Section title="Look around">
+          <ul>
+            <li>
+              <a href={`${urls.base}/swagger-ui/index.html`}>Interactive API reference</a>
+            </li>
+            <li>
+              <a href={`${urls.base}/api`}>API index</a> and{' '}
+              <a href={`${urls.base}/api/openapi.json`}>OpenAPI document</a>
+            </li>
+            <li>
+              <a href={`${urls.base}/docs/errors`}>Every error code</a>
+            </li>
+            <li>
+              <a href="/health/ready">Health</a> and <a href="/metrics">metrics</a>
+            </li>
+          </ul>
+        </Section>
+        <Section title="Addresses">
+          <dl class="stacked">
+            <Pair name="Identity" value={`${urls.base}/api`} />
+            <Pair name="Login pages" value={urls.sso} />
+            <Pair name="Checkout" value={urls.checkout} />
+          </dl>
+        </Section>
+        <Section title="Demo partner">
+          <dl>
+            <Pair name="Client" value={demo.partner.clientId} />
+            <Pair name="Secret" value={demo.partner.clientSecret} />
+            <Pair name="Scopes" value={demo.partner.scopes} />
+          </dl>
+        </Section>
+        <Section title="Demo merchant">
+          <dl>
+            <Pair name="Merchant" value={demo.merchant.merchantId} />
+            <Pair name="Terminal" value={demo.merchant.terminalId} />
+            <Pair name="Client" value={demo.merchant.clientId} />
+            <Pair name="Secret" value={demo.merchant.clientSecret} />
+          </dl>
+        </Section>
+        <Section title="Demo people">
+          <dl class="stacked">
+            {demo.people.map((person) => (
+              <Pair key={person.phone} name={person.about} value={person.phone} />
+            ))}
+            <Pair name="one-time code" value={demo.oneTimeCode} />
+          </dl>
+        </Section>
+        <Section title="Demo cards">
+          <dl class="stacked">
+            {demo.cards.map((card) => (
+              <Pair key={card.number} name={card.about} value={card.number} />
+            ))}
+          </dl>
+        </Section>
+      </div>
+    </Page>
+  );
+}
+
+function Section(view: { title: string; children: preact.ComponentChildren }) {
+  return (
+    <section class="card">
+      <h2>{view.title}</h2>
+      {view.children}
+    </section>
+  );
+}
+
+function Pair(view: { name: string; value: string }) {
+  return (
+    <>
+      <dt>{view.name}</dt>
+      <dd>
+        <code>{view.value}</code>
+      </dd>
+    </>
+  );
+}

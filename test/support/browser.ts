@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { after } from 'node:test';
+import { type Browser, chromium } from 'playwright-core';
+
+const places = [
+  process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+];
+
+/** Makes sure that there is a Chromium: on Debian, as root, by installing it. */
+export async function installBrowser(): Promise<void> {
+  if (findChromium()) return;
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
+    throw new Error('The page tests need Chromium: install it, or name one in CHROMIUM_PATH.');
+  }
+  process.stdout.write('installing Chromium for the page tests\n');
+  execFileSync('apt-get', ['update'], { stdio: 'ignore' });
+  execFileSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-dejavu-core'], {
+    stdio: 'ignore',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  });
+  if (!findChromium()) throw new Error('Chromium was installed but is not found; name it in CHROMIUM_PATH.');
+}
+
+/** One browser for a test file; each test opens a context of its own. */
+export async function startBrowser(): Promise<Browser> {
+  const executablePath = findChromium();
+  if (!executablePath) throw new Error('no Chromium; run the tests with `npm test`, which looks for one');
+  const browser = await chromium.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  });
+  after(() => browser.close());
+  return browser;
+}
+
+function findChromium(): string | undefined {
+  return places.find((place) => place && existsSync(place));
+}

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import { after } from 'node:test';
+import pg from 'pg';
+import { type Database, openDatabase } from '../../src/platform/db.ts';
+
+const templateName = 'tollgate_template';
+
+/** The empty, not yet migrated template; every test file then works on a copy of its own. */
+export async function createTemplate(serverUrl: string): Promise<string> {
+  await onServer(serverUrl, `create database ${templateName}`);
+  return withDatabase(serverUrl, templateName);
+}
+
+/** A migrated database of this test file's own, dropped when the file is done. */
+export async function testDatabase(): Promise<{ url: string; db: Database }> {
+  const url = await testDatabaseUrl();
+  const db = openDatabase({ url, poolSize: 10, onConnectionError: () => {} });
+  after(() => db.close());
+  return { url, db };
+}
+
+export async function testDatabaseUrl(options: { empty?: boolean } = {}): Promise<string> {
+  const server = serverUrl();
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await onServer(server, `create database ${name}${options.empty ? '' : ` template ${templateName}`}`);
+  after(() => onServer(server, `drop database if exists ${name} with (force)`));
+  return withDatabase(server, name);
+}
+
+export function serverUrl(): string {
+  const url = process.env.TEST_DATABASE_URL;
+  if (!url) throw new Error('Tests need their database: run them with `npm run test:only -- <file>`.');
+  return url;
+}
+
+export async function onServer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function withDatabase(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
