@@ -1,0 +1,2 @@
+export const algorithms = ['ES256', 'EdDSA', 'RS256'] as const;
+export type Algorithm = (typeof algorithms)[number];

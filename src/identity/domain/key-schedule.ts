@@ -1,0 +1,55 @@
+import type { Algorithm } from './algorithm.ts';
+
+/** Keys sign for thirty days. */
+export const keyLifeMs = 30 * 24 * 3600_000;
+/**
+ * A new key is published this long before it signs. Partners may keep our key set for five minutes and a node
+ * rereads it every minute, so by then everybody has it.
+ */
+export const publishAheadMs = 15 * 60_000;
+/** The longest life a token can be given, and a minute for clocks that disagree. */
+export const lastTokenMs = 3600_000 + 60_000;
+/** An ID token that has long expired is still good as a hint of who is asking, for as long as we can check it. */
+export const keptForHintsMs = 90 * 24 * 3600_000;
+
+type Dated = { kid: string; alg: Algorithm; activatesAt: Date };
+
+/** The newest key whose time has come. */
+export function currentKey<Key extends Dated>(keys: Key[], alg: Algorithm, now: Date): Key | undefined {
+  return keys
+    .filter((key) => key.alg === alg && key.activatesAt <= now)
+    .sort((left, right) => right.activatesAt.getTime() - left.activatesAt.getTime())[0];
+}
+
+/** What partners have to know: the next keys, the current ones, and the former ones while their tokens live. */
+export function publishedKeys<Key extends Dated>(keys: Key[], now: Date): Key[] {
+  return keys.filter((key) => {
+    const end = retiredAt(keys, key);
+    return end === undefined || end.getTime() + lastTokenMs > now.getTime();
+  });
+}
+
+/** Keys that not even an old hint can need any more. */
+export function forgottenKeys<Key extends Dated>(keys: Key[], now: Date): Key[] {
+  return keys.filter((key) => {
+    const end = retiredAt(keys, key);
+    return end !== undefined && end.getTime() + keptForHintsMs < now.getTime();
+  });
+}
+
+/** When the successor of the current key has to start, or undefined when it is not time to make one. */
+export function successorDue(keys: Dated[], alg: Algorithm, now: Date): Date | undefined {
+  const current = currentKey(keys, alg, now);
+  if (!current) return now;
+  if (keys.some((key) => key.alg === alg && key.activatesAt > now)) return undefined;
+  const end = current.activatesAt.getTime() + keyLifeMs;
+  if (now.getTime() < end - publishAheadMs) return undefined;
+  return new Date(Math.max(end, now.getTime() + publishAheadMs));
+}
+
+function retiredAt(keys: Dated[], key: Dated): Date | undefined {
+  const later = keys
+    .filter((other) => other.alg === key.alg && other.activatesAt > key.activatesAt)
+    .map((other) => other.activatesAt.getTime());
+  return later.length > 0 ? new Date(Math.min(...later)) : undefined;
+}
