@@ -1,0 +1,51 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { callOutgoing, OutgoingFailed, OutgoingRefused } from '../../platform/outgoing.ts';
+import { type SmsConfig, SmsFailed, type SmsSender } from './sender.ts';
+
+/**
+ * Posts each text as JSON to the operator's gateway. Any 2xx means that the gateway has taken it; a redirect is
+ * an answer like any other and thus a failure. A connection that breaks is not tried again, not even when
+ * nothing was answered yet: the gateway may have read the request, and a paid text would go twice.
+ */
+export function createHttpSender(config: Extract<SmsConfig, { kind: 'http' }>): SmsSender {
+  // The operator has chosen this address, and a gateway often stands in the operator's own network.
+  // Of the answer only the status counts, so nothing of its body is kept.
+  const policy = { allowPrivate: true, timeoutMs: config.timeoutMs, maxResponseBytes: 0 };
+  return {
+    async send(phone, text) {
+      const id = randomUUID();
+      const body = JSON.stringify({ to: phone, text, id });
+      const headers = { 'content-type': 'application/json', ...signature(config.secret, id, body) };
+      const request = { method: 'POST', url: config.url, headers, body } as const;
+
+      const { status } = await callOutgoing(request, policy).catch(failed);
+      if (status < 200 || status > 299)
+        throw new SmsFailed(`The SMS gateway answered with status ${status}.`);
+    },
+    async close() {},
+  };
+}
+
+/**
+ * The headers of Standard Webhooks. The key is the secret as it stands, in UTF-8: nothing is trimmed, and no
+ * prefix or base64 is taken off. A receiver that uses the library `standardwebhooks` therefore gives it `whsec_`
+ * followed by the base64 of those bytes. The signature holds for one id, one second and one body, so that a
+ * gateway which remembers ids and refuses old times cannot be made to send a text again.
+ */
+function signature(secret: string, id: string, body: string): Record<string, string> {
+  const timestamp = Math.floor(Date.now() / 1000).toString();
+  const key = Buffer.from(secret, 'utf8');
+  const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`, 'utf8').digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${mac}` };
+}
+
+function failed(error: unknown): never {
+  if (error instanceof OutgoingRefused) {
+    throw new SmsFailed(`The SMS gateway cannot be called. ${error.message}`);
+  }
+  if (error instanceof OutgoingFailed) {
+    const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
+    throw new SmsFailed(`The SMS gateway failed. ${error.message}${code ? ` (${code})` : ''}`);
+  }
+  throw error;
+}
