@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
+import { demoCredentials } from './demo.ts';
 import { ErrorsPage } from './errors-page.tsx';
+import { seedIdentity } from './identity/demo.ts';
+import type { IdentityDeps } from './identity/deps.ts';
+import { identityRefusals } from './identity/errors.ts';
+import { openIdentity } from './identity/identity.ts';
+import { identityApi, identityPages } from './identity/plugin.ts';
+import type { SmsSender } from './identity/sms/sender.ts';
 import { LandingPage } from './landing-page.tsx';
 import type { Database } from './platform/db.ts';
 import { type HealthDeps, health } from './platform/health.ts';
@@ -15,11 +22,14 @@ import { swaggerUi } from './platform/swagger-ui.ts';
 
 export type AppDeps = {
   config: Config;
-  db: Database;
   log: Logger;
   metrics: Metrics;
   health: HealthDeps;
+  areas: Areas;
 };
+
+/** The two areas, ready to serve, with the jobs that go with them. */
+export type Areas = { identity: IdentityDeps; jobs: Job[]; close(): Promise<void> };
 
 export const packageRoot = new URL('../', import.meta.url);
 
@@ -28,11 +38,29 @@ export const { version } = JSON.parse(readFileSync(new URL('package.json', packa
 };
 
 /** Every code a problem document can carry; `docs/errors.md` is written from it. */
-export const allRefusals = { ...commonRefusals };
+export const allRefusals = { ...commonRefusals, ...identityRefusals };
 
-/** Background jobs of both areas. */
-export function jobsOf(_deps: { db: Database; log: Logger }): Job[] {
-  return [];
+export async function openAreas(options: {
+  config: Config;
+  db: Database;
+  log: Logger;
+  metrics: Metrics;
+  now: () => Date;
+  sms?: SmsSender;
+}): Promise<Areas> {
+  const { config, metrics, ...shared } = options;
+  const identity = await openIdentity({
+    ...shared,
+    config: config.identity,
+    urls: config.server.urls,
+    registry: metrics.registry,
+  });
+  return { identity: identity.deps, jobs: identity.jobs, close: () => identity.close() };
+}
+
+/** In local a newcomer finds a partner, a merchant and people to try things with. */
+export async function seedDemo(areas: Areas, baseUrl: string): Promise<void> {
+  await seedIdentity(areas.identity, demoCredentials(baseUrl));
 }
 
 /** The whole service as one Fastify instance: the only place that knows both areas. */
@@ -65,6 +93,7 @@ export async function buildApp(deps: AppDeps): Promise<HttpServer> {
       scope.get('/docs/errors', { schema: { hide: true } }, async (_request, reply) =>
         sendPage(reply, ErrorsPage({ refusals: allRefusals })),
       );
+      await scope.register(identityApi, deps.areas.identity);
       if (server.env === 'local') {
         scope.get('/', { schema: { hide: true } }, async (_request, reply) =>
           sendPage(reply, LandingPage({ version, env: server.env, urls })),
@@ -73,11 +102,18 @@ export async function buildApp(deps: AppDeps): Promise<HttpServer> {
     },
     { prefix: pathOf(urls.base) },
   );
+  await app.register(
+    async (scope) => {
+      scope.addHook('onRoute', routesOfHost(hostOf(urls.sso)));
+      await scope.register(identityPages, deps.areas.identity);
+    },
+    { prefix: pathOf(urls.sso) },
+  );
   return app;
 }
 
 /** `/health` and `/metrics` alone, for a port that the public does not reach. */
-export async function buildAdminApp(deps: Omit<AppDeps, 'db'>): Promise<HttpServer> {
+export async function buildAdminApp(deps: Omit<AppDeps, 'areas'>): Promise<HttpServer> {
   const app = createHttpServer({
     log: deps.log,
     metrics: deps.metrics,

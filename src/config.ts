@@ -122,15 +122,76 @@ export const settings = {
     shownDefault: 'a demo value in local, else required',
   }),
 
-  smsSender: choice('SMS_SENDER', ['console', 'http', 'smpp'], {
+  selfRegistration: choice('SELF_REGISTRATION', ['on', 'off'], {
     group: 'Identity',
-    about: 'How one-time codes leave: to the log (`console`), to an HTTP gateway, or by SMPP 3.4.',
-    default: 'console',
+    about: 'Whether an unknown number that proves its code becomes a new account.',
+    default: 'on',
   }),
   testPhones: list('TEST_PHONES', 'phone numbers in E.164, with commas', parsePhone, {
     group: 'Identity',
     about: 'Numbers that log in with the fixed code `111111` and get no SMS. Refused in dmz and production.',
     shownDefault: 'the demo people in local, else none',
+  }),
+  smsSender: choice('SMS_SENDER', ['console', 'http', 'smpp'], {
+    group: 'SMS',
+    about: 'How one-time codes leave: to the log (`console`), to an HTTP gateway, or by SMPP 3.4.',
+    default: 'console',
+  }),
+  smsCountries: list('SMS_COUNTRIES', 'country prefixes, with commas', parsePrefix, {
+    group: 'SMS',
+    about: 'Numbers of other countries are never sent a code.',
+    default: '+994',
+  }),
+  smsDaily: integer('SMS_DAILY', 1, 100_000_000, {
+    group: 'SMS',
+    about:
+      'Codes a day for all numbers together. Devices that logged in before have as much again for themselves.',
+    default: '10000',
+  }),
+  smsCountryDaily: integer('SMS_COUNTRY_DAILY', 1, 100_000_000, {
+    group: 'SMS',
+    about: 'Codes a day for one country prefix.',
+    default: '5000',
+  }),
+  smsClientHourly: integer('SMS_CLIENT_HOURLY', 1, 100_000_000, {
+    group: 'SMS',
+    about: 'Codes an hour for people who come from one client.',
+    default: '1000',
+  }),
+  smsBlockHourly: integer('SMS_BLOCK_HOURLY', 1, 1_000_000, {
+    group: 'SMS',
+    about: 'Codes an hour for one address block (IPv4 /24, IPv6 /48).',
+    default: '50',
+  }),
+  smsHttpUrl: text('SMS_HTTP_URL', 'http or https URL', {
+    group: 'SMS',
+    about: 'The HTTP gateway that takes the texts.',
+    shownDefault: 'required with `SMS_SENDER=http`',
+  }),
+  smsHttpSecret: secret('SMS_HTTP_SECRET', 32, {
+    group: 'SMS',
+    about: 'Signs each call to the HTTP gateway.',
+    shownDefault: 'required with `SMS_SENDER=http`',
+  }),
+  smppUrl: text('SMPP_URL', '`smpp://host:port` or `ssmpp://host:port`', {
+    group: 'SMS',
+    about: 'The SMPP gateway; `ssmpp` is TLS.',
+    shownDefault: 'required with `SMS_SENDER=smpp`',
+  }),
+  smppSystemId: text('SMPP_SYSTEM_ID', 'text', {
+    group: 'SMS',
+    about: 'Who we are to the SMPP gateway.',
+    shownDefault: 'required with `SMS_SENDER=smpp`',
+  }),
+  smppPassword: secret('SMPP_PASSWORD', 1, {
+    group: 'SMS',
+    about: 'The password for the SMPP gateway.',
+    shownDefault: 'required with `SMS_SENDER=smpp`',
+  }),
+  smsFrom: text('SMS_FROM', 'name or number', {
+    group: 'SMS',
+    about: 'The sender that the SMPP gateway shows.',
+    default: 'Tollgate',
   }),
 
   acquirer: choice('ACQUIRER', ['sandbox', 'http', 'none'], {
@@ -165,9 +226,21 @@ export type DatabaseConfig = {
 export type IdentityConfig = {
   env: Environment;
   keysSecret: string;
-  smsSender: 'console' | 'http' | 'smpp';
+  selfRegistration: boolean;
   testPhones: string[];
+  sms: SmsSettings;
+  smsLimits: {
+    countryPrefixes: string[];
+    daily: number;
+    perCountryDaily: number;
+    perClientHourly: number;
+    perBlockHourly: number;
+  };
 };
+export type SmsSettings =
+  | { kind: 'console' }
+  | { kind: 'http'; url: string; secret: string; timeoutMs: number }
+  | { kind: 'smpp'; url: string; systemId: string; password: string; from: string; timeoutMs: number };
 export type CheckoutConfig = {
   env: CheckoutEnvironment;
   acquirer: 'sandbox' | 'http' | 'none';
@@ -196,6 +269,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const testPhones = values.testPhones ?? (local && !guarded ? demoPhones.split(',').map(parsePhone) : []);
   const trustProxy = readTrustProxy(values.trustProxy ?? 'none', faults);
   const acquirer = values.acquirer ?? (checkoutEnv === 'production' ? undefined : 'sandbox');
+  const sms = readSms(values, faults);
 
   if (base === undefined) {
     faults.push({
@@ -259,7 +333,20 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       poolSize: values.poolSize ?? 10,
       dataDir: values.dataDir ?? './.data',
     },
-    identity: { env: tollgateEnv, keysSecret, smsSender: values.smsSender ?? 'console', testPhones },
+    identity: {
+      env: tollgateEnv,
+      keysSecret,
+      selfRegistration: values.selfRegistration !== 'off',
+      testPhones,
+      sms,
+      smsLimits: {
+        countryPrefixes: values.smsCountries ?? [],
+        daily: values.smsDaily ?? 0,
+        perCountryDaily: values.smsCountryDaily ?? 0,
+        perClientHourly: values.smsClientHourly ?? 0,
+        perBlockHourly: values.smsBlockHourly ?? 0,
+      },
+    },
     checkout: { env: checkoutEnv, acquirer, keysSecret },
   };
 }
@@ -323,6 +410,9 @@ function unsafeSettings(
   if ((values.smsSender ?? 'console') === 'console') {
     refuse('SMS_SENDER', 'The console sender writes one-time codes to the log.', 'Choose http or smpp.');
   }
+  if (values.smsSender === 'http' && values.smsHttpUrl?.startsWith('http:')) {
+    refuse('SMS_HTTP_URL', 'One-time codes would travel in the clear.', 'Give an https address.');
+  }
   if (chosen.checkoutEnv === 'production' && chosen.acquirer === 'sandbox') {
     refuse('ACQUIRER', 'The sandbox takes no real money.', 'Choose http or none.');
   }
@@ -344,6 +434,55 @@ function isDemoSecret(value: string): boolean {
   return /tollgate-demo|change-?me|your-secret/i.test(value) || new Set(value).size < 8;
 }
 
+const smsTimeoutMs = 4_000;
+
+function readSms(values: Values<typeof settings>, faults: Fault[]): SmsSettings {
+  const sender = values.smsSender ?? 'console';
+  const needed = (name: string, value: string | undefined): string => {
+    if (value !== undefined) return value;
+    faults.push({ name, problem: `It is needed with SMS_SENDER=${sender}.`, remedy: 'Set it.' });
+    return '';
+  };
+  switch (sender) {
+    case 'console':
+      return { kind: sender };
+    case 'http': {
+      const url = needed('SMS_HTTP_URL', values.smsHttpUrl);
+      if (url !== '' && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) {
+        faults.push({
+          name: 'SMS_HTTP_URL',
+          problem: 'It is not an http or https URL.',
+          remedy: 'Give one.',
+        });
+      }
+      return {
+        kind: sender,
+        url,
+        secret: needed('SMS_HTTP_SECRET', values.smsHttpSecret),
+        timeoutMs: smsTimeoutMs,
+      };
+    }
+    case 'smpp': {
+      const url = needed('SMPP_URL', values.smppUrl);
+      if (url !== '' && !/^s?smpp:\/\/[^\s/@]+$/.test(url)) {
+        faults.push({
+          name: 'SMPP_URL',
+          problem: 'It is not an SMPP address.',
+          remedy: 'Write smpp://host:2775.',
+        });
+      }
+      return {
+        kind: sender,
+        url,
+        systemId: needed('SMPP_SYSTEM_ID', values.smppSystemId),
+        password: needed('SMPP_PASSWORD', values.smppPassword),
+        from: values.smsFrom ?? 'Tollgate',
+        timeoutMs: smsTimeoutMs,
+      };
+    }
+  }
+}
+
 function readTrustProxy(given: string, faults: Fault[]): ServerConfig['trustProxy'] {
   if (given === 'none') return false;
   // No hop is nobody, and has to read like it: whoever asks whether there is a proxy compares with false.
@@ -363,6 +502,11 @@ function isNetwork(given: string): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes('%') || rest.length > 0) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
+
+function parsePrefix(given: string): string {
+  if (/^\+[1-9]\d{0,6}$/.test(given)) return given;
+  throw new BadSetting(`"${given}" is not a country prefix.`, 'Write it like +994.');
 }
 
 function parsePhone(given: string): string {

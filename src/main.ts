@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AppDeps, buildAdminApp, buildApp, jobsOf, packageRoot, version } from './app.ts';
+import { type AppDeps, buildAdminApp, buildApp, openAreas, packageRoot, seedDemo, version } from './app.ts';
 import { type Config, environment, loadConfig } from './config.ts';
 import { demoCredentials } from './demo.ts';
 import { openDatabase } from './platform/db.ts';
@@ -55,10 +55,11 @@ async function startPrimary(): Promise<void> {
     migrations,
     log: (message) => log.info(message),
   });
-  const deps = openDeps(url, migrations.at(-1)?.name ?? '');
+  const deps = await openDeps(url, migrations.at(-1)?.name ?? '');
+  if (server.env === 'local') await seedDemo(deps.areas, server.urls.base);
 
   if (server.jobs !== 'off') {
-    const jobs = startJobs({ url, jobs: jobsOf(deps), concurrency: 4, log });
+    const jobs = startJobs({ url, jobs: deps.areas.jobs, concurrency: 4, log });
     stops.push(() => jobs.stop());
   }
   const takesRequests = server.jobs !== 'only';
@@ -87,7 +88,7 @@ async function startPrimary(): Promise<void> {
 
 async function startWorker(): Promise<void> {
   const { TOLLGATE_WORKER_DATABASE_URL: url = '', TOLLGATE_WORKER_MIGRATION: level = '' } = process.env;
-  await listen(await buildApp(openDeps(url, level)), config.server.port);
+  await listen(await buildApp(await openDeps(url, level)), config.server.port);
   lifecycle.started = true;
 }
 
@@ -100,7 +101,7 @@ async function startDatabase(): Promise<string> {
   return embedded.url;
 }
 
-function openDeps(url: string, migrationLevel: string): AppDeps {
+async function openDeps(url: string, migrationLevel: string): Promise<AppDeps> {
   const db = openDatabase({
     url,
     poolSize: config.database.poolSize,
@@ -110,7 +111,9 @@ function openDeps(url: string, migrationLevel: string): AppDeps {
   const opened = createMetrics(db);
   metrics = opened;
   const metricsText = () => opened.registry.metrics();
-  return { config, db, log, metrics: opened, health: { lifecycle, db, migrationLevel, metricsText } };
+  const areas = await openAreas({ config, db, log, metrics: opened, now: () => new Date() });
+  stops.push(() => areas.close());
+  return { config, log, metrics: opened, areas, health: { lifecycle, db, migrationLevel, metricsText } };
 }
 
 async function listen(app: Awaited<ReturnType<typeof buildApp>>, port: number): Promise<void> {

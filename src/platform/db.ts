@@ -72,7 +72,7 @@ export function openDatabase(options: {
   pool.on('connect', (client) => client.on('error', options.onConnectionError));
 
   return {
-    ...queryable((statement) => pool.query(statement)),
+    ...queryable((statement) => queryAlone(pool, statement)),
     transaction: (work) => inTransaction(pool, work),
     connections: () => ({
       used: pool.totalCount - pool.idleCount,
@@ -81,6 +81,20 @@ export function openDatabase(options: {
     }),
     close: () => pool.end(),
   };
+}
+
+/** `pool.query` would close the connection after any error at all: each refused duplicate would cost a new one. */
+async function queryAlone(pool: pg.Pool, statement: ArrayStatement): Promise<pg.QueryArrayResult<unknown[]>> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    return await client.query(statement);
+  } catch (error) {
+    if (isDatabaseAway(error)) broken = error as Error;
+    throw error;
+  } finally {
+    client.release(broken);
+  }
 }
 
 async function inTransaction<Result>(
@@ -107,7 +121,8 @@ async function inTransaction<Result>(
   }
 }
 
-type Query = (statement: Statement & { rowMode: 'array' }) => Promise<pg.QueryArrayResult<unknown[]>>;
+type ArrayStatement = Statement & { rowMode: 'array' };
+type Query = (statement: ArrayStatement) => Promise<pg.QueryArrayResult<unknown[]>>;
 
 function queryable(query: Query): Queryable {
   const rows = async <Row extends object>(statement: Statement): Promise<Row[]> => {

@@ -49,7 +49,8 @@ export function createHttpServer(options: HttpOptions) {
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: true },
     },
-    genReqId: (request) => requestIdOf(request, trusts && trusts(request.socket.remoteAddress ?? '', 0)),
+    genReqId: (request) =>
+      requestIdOf(request, trusts !== false && trusts(request.socket.remoteAddress ?? '', 0)),
     frameworkErrors: (error, request, reply) =>
       answerUnroutable(error, request as FastifyRequest, reply as FastifyReply),
     clientErrorHandler: (error, socket) =>
@@ -246,7 +247,7 @@ function requestIdOf(request: { headers: IncomingMessage['headers'] }, behindPro
   return behindProxy && typeof given === 'string' && /^[\w-]{8,64}$/.test(given) ? given : randomUUID();
 }
 
-type ServedRoute = { url: string; method: string | string[]; constraints?: { host?: string } };
+type ServedRoute = { url: string; method: string | string[]; constraints?: { host?: unknown } };
 
 /** The methods that an address takes on the host it was asked at; what another host serves is none of its business. */
 function allowedMethods(routes: ServedRoute[], request: FastifyRequest): Set<string> {

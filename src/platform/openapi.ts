@@ -16,6 +16,12 @@ export async function describeApi(
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: new URL(options.baseUrl).origin }],
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token' },
+          clientBasic: { type: 'http', scheme: 'basic', description: 'Client id and secret' },
+        },
+      },
       externalDocs: { description: 'Every error code', url: `${options.baseUrl}/docs/errors` },
     },
   });

@@ -58,7 +58,8 @@ input[aria-invalid=true] { border-color: var(--danger); box-shadow: inset 0 0 0 
 .button.quiet { color: var(--accent); background: transparent; border-color: var(--field-line); }
 .button.quiet:hover { background: var(--accent-soft); }
 .button:disabled { color: var(--soft); background: var(--code); border-color: var(--line); cursor: default; }
-input:focus-visible, .button:focus-visible, [tabindex]:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+input:focus-visible { outline: 3px solid var(--accent); outline-offset: 0; }
+.button:focus-visible, [tabindex]:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .unseen { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 [hidden] { display: none !important; }
 
@@ -70,24 +71,23 @@ input:focus-visible, .button:focus-visible, [tabindex]:focus-visible { outline: 
 .login > footer p { margin: 0; }
 .login .brand { display: flex; align-items: center; gap: .6rem; font-size: 1.125rem; font-weight: 700; letter-spacing: -.01em; }
 .login .brand svg { width: 1.875rem; height: 1.875rem; flex: none; }
-.login nav { margin-inline-end: -.6rem; }
 .login nav ul { display: flex; flex-wrap: wrap; list-style: none; padding: 0; }
 .login nav li { margin: 0; }
 .login nav a, .login nav span[aria-current] {
-  display: flex; align-items: center; justify-content: center; min-width: 2.75rem; min-height: 2.75rem; padding: 0 .5rem;
+  display: flex; align-items: center; justify-content: center; min-width: 2.75rem; min-height: 2.75rem; padding: 0 .35rem;
   font-size: .875rem; font-weight: 600; color: var(--soft); text-decoration: none; border-radius: 8px;
 }
 .login nav a:hover { color: var(--ink); text-decoration: underline; }
-.login nav span[aria-current] { color: var(--ink); box-shadow: inset 0 -2px var(--accent); border-radius: 0; }
+.login nav span[aria-current] { color: var(--ink); text-decoration: underline 2px var(--accent); text-underline-offset: .45em; }
 .login .card { margin: 0; padding: 1.75rem min(1.5rem, 6vw); border-radius: 16px; box-shadow: 0 1px 2px rgb(16 32 48 / .05), 0 12px 32px -12px rgb(16 32 48 / .14); }
-.login h1 { font-size: 1.5rem; }
+.login h1 { font-size: 1.5rem; text-wrap: balance; }
 .login .lead { color: var(--soft); margin-bottom: 1.5rem; }
 .login .lead b { color: var(--ink); font-weight: 600; }
-.login .hint { color: var(--soft); font-size: .9375rem; line-height: 1.45; margin: .5rem 0 0; }
-.login .field-error { color: var(--danger); font-size: .9375rem; font-weight: 600; line-height: 1.45; margin: .5rem 0 0; }
+.login .hint { color: var(--soft); font-size: .9375rem; line-height: 1.45; margin: .6rem 0 0; }
+.login .field-error { color: var(--danger); font-size: .9375rem; font-weight: 600; line-height: 1.45; margin: .6rem 0 0; }
 .login .actions { display: grid; gap: .75rem; margin-top: 1.5rem; }
-.login .link { display: inline-flex; align-items: center; min-height: 2.75rem; font-weight: 600; }
-.login .aside { text-align: center; margin: .5rem 0 0; }
+.login .link { display: inline-flex; align-items: center; min-height: 2.75rem; font-weight: 500; }
+.login .aside { text-align: center; margin: .75rem 0 -.75rem; }
 .login .further { margin-top: 1.5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); }
 .login .further h2 { font-size: 1rem; margin: 0 0 .25rem; }
 .login .further .hint { margin: 0 0 .75rem; }
@@ -98,8 +98,9 @@ input:focus-visible, .button:focus-visible, [tabindex]:focus-visible { outline: 
 .login .notice svg { width: 1.375rem; height: 1.375rem; margin-top: .05rem; }
 .login .notice p { margin: 0; grid-column: 2; }
 .login .notice p:first-of-type { grid-row: 1; }
-.login .notice a { color: inherit; }
+.login .notice a { color: inherit; font-weight: 600; }
 .login .notice.error { color: var(--danger); background: var(--danger-soft); border-color: var(--danger); }
+.login .notice.error:focus-visible { outline: 2px solid var(--danger); outline-offset: 1px; }
 .login .notice.info { color: var(--ink); background: var(--accent-soft); }
 .login .notice.info svg { color: var(--accent); }
 .login .notice.safety { color: var(--soft); background: var(--code); margin: 1.25rem 0 0; font-size: .875rem; }
@@ -125,9 +126,10 @@ input:focus-visible, .button:focus-visible, [tabindex]:focus-visible { outline: 
 .login .asked p { margin: 0; grid-column: 2; }
 .login .asked .name { font-weight: 600; grid-row: 1; }
 .login .asked .about, .login .asked ul { color: var(--soft); font-size: .9375rem; line-height: 1.45; }
-.login .asked ul { grid-column: 2; color: var(--ink); margin: .35rem 0; }
-.login .asked > .sensitive { background: var(--warn-soft); box-shadow: inset 0 0 0 1px var(--warn-line); border-color: transparent; border-radius: 12px; }
-.login .asked > .sensitive svg { color: var(--warn); }
+.login .asked ul { grid-column: 2; color: var(--ink); margin: .35rem 0; padding-inline-start: 1.1rem; list-style: disc; }
+.login .asked.sensitive { background: var(--warn-soft); border-color: var(--warn-line); }
+.login .asked + .sensitive { margin-top: .75rem; }
+.login .sensitive svg { color: var(--warn); }
 .login .tag { display: inline-block; padding: .05rem .5rem; border: 1px solid currentColor; border-radius: 99px; color: var(--warn); font-size: .8125rem; font-weight: 600; }
 .login .terms { margin-top: 1.25rem; }
 .login .terms p { color: var(--soft); font-size: .9375rem; line-height: 1.45; margin: 0 0 .6rem; }

@@ -1,5 +1,5 @@
 import { after } from 'node:test';
-import { buildApp } from '../../src/app.ts';
+import { type Areas, buildApp, openAreas, seedDemo } from '../../src/app.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db.ts';
 import type { HttpServer } from '../../src/platform/http.ts';
@@ -7,9 +7,37 @@ import { createLogger } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { testDatabaseUrl } from './database.ts';
 
-export type TestApp = { app: HttpServer; db: Database; config: Config; logLines: string[] };
+export type TestApp = {
+  app: HttpServer;
+  db: Database;
+  config: Config;
+  areas: Areas;
+  logLines: string[];
+  clock: TestClock;
+  /** Texts that would have been sent, newest last. */
+  texts: { phone: string; text: string }[];
+};
 
-/** The whole service on a database of its own, reached with `app.inject`; what it logs is kept for the test to read. */
+/** The real time until it is set; then it stands still until it is moved. */
+export type TestClock = { now(): Date; set(at: Date): void; move(ms: number): void };
+
+export function createTestClock(): TestClock {
+  let fixed: number | undefined;
+  return {
+    now: () => new Date(fixed ?? Date.now()),
+    set: (at) => {
+      fixed = at.getTime();
+    },
+    move: (ms) => {
+      fixed = (fixed ?? Date.now()) + ms;
+    },
+  };
+}
+
+/**
+ * The whole service on a database of its own, reached with `app.inject` or, after `app.listen`, over HTTP. Only the
+ * clock and the receiver of texts are not the real ones; what is logged is kept for the test to read.
+ */
 export async function startTestApp(env: Record<string, string> = {}): Promise<TestApp> {
   const url = env.DATABASE_URL ?? (await testDatabaseUrl());
   const config = loadConfig({ DATABASE_URL: url, LOG_LEVEL: 'trace', ...env });
@@ -20,12 +48,23 @@ export async function startTestApp(env: Record<string, string> = {}): Promise<Te
   });
   const db = openDatabase({ url, poolSize: 10, onConnectionError: (err) => log.warn({ err }, 'lost') });
   const metrics = createMetrics(db);
+  const clock = createTestClock();
+  const texts: TestApp['texts'] = [];
+  const sms = {
+    async send(phone: string, text: string) {
+      texts.push({ phone, text });
+    },
+    async close() {},
+  };
+  const areas = await openAreas({ config, db, log, metrics, now: clock.now, sms });
+  if (config.server.env === 'local') await seedDemo(areas, config.server.urls.base);
   const lifecycle = { started: true, draining: false };
   const health = { lifecycle, db, migrationLevel: '', metricsText: () => metrics.registry.metrics() };
-  const app = await buildApp({ config, db, log, metrics, health });
+  const app = await buildApp({ config, log, metrics, health, areas });
   after(async () => {
     await app.close();
+    await areas.close();
     await db.close();
   });
-  return { app, db, config, logLines };
+  return { app, db, config, areas, logLines, clock, texts };
 }

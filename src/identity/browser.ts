@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { equalInConstantTime, mac, seal, unseal } from '../platform/seal.ts';
+import type { IdentityDeps } from './deps.ts';
+
+const daySeconds = 24 * 3600;
+const yearSeconds = 365 * daySeconds;
+/** A shared phone or computer rarely has more people than this. */
+const mostPhones = 5;
+
+/** The anonymous name of this browser; one that has none gets one with the answer. */
+export function browserOf(deps: IdentityDeps, request: FastifyRequest, reply: FastifyReply): string {
+  const known = knownBrowserOf(deps, request);
+  if (known) return known;
+  const made = randomBytes(16).toString('base64url');
+  deps.cookies.set(reply, 'browser', made, daySeconds);
+  return made;
+}
+
+export function knownBrowserOf(deps: IdentityDeps, request: FastifyRequest): string | undefined {
+  const value = deps.cookies.read(request, 'browser');
+  return value && /^[\w-]{22}$/.test(value) ? value : undefined;
+}
+
+/** The token that a form of ours brings back. It follows from the browser's cookie, which another site cannot read. */
+export function csrfTokenOf(deps: IdentityDeps, browser: string): string {
+  return mac(deps.keys.csrf, browser).toString('base64url');
+}
+
+export function isCsrfTokenOf(deps: IdentityDeps, browser: string, token: string): boolean {
+  return equalInConstantTime(Buffer.from(csrfTokenOf(deps, browser)), Buffer.from(token));
+}
+
+type Device = { id: string; phones: string[] };
+
+/** The id of this device if somebody has logged in on it with this number before. */
+export function deviceKnownFor(
+  deps: IdentityDeps,
+  request: FastifyRequest,
+  phone: string,
+): string | undefined {
+  const device = readDevice(deps, request);
+  return device?.phones.includes(phoneMark(deps, phone)) ? device.id : undefined;
+}
+
+export function rememberDevice(
+  deps: IdentityDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  phone: string,
+): void {
+  const device = readDevice(deps, request) ?? { id: randomBytes(16).toString('base64url'), phones: [] };
+  const mark = phoneMark(deps, phone);
+  const phones = [mark, ...device.phones.filter((other) => other !== mark)].slice(0, mostPhones);
+  const value = seal(deps.keys.device, JSON.stringify({ id: device.id, phones })).toString('base64url');
+  deps.cookies.set(reply, 'device', value, yearSeconds);
+}
+
+function readDevice(deps: IdentityDeps, request: FastifyRequest): Device | undefined {
+  const value = deps.cookies.read(request, 'device');
+  const opened = value && unseal(deps.keys.device, Buffer.from(value, 'base64url'));
+  return opened ? (JSON.parse(opened.toString()) as Device) : undefined;
+}
+
+/** The cookie does not say which numbers it knows. */
+function phoneMark(deps: IdentityDeps, phone: string): string {
+  return mac(deps.keys.device, phone).subarray(0, 16).toString('base64url');
+}

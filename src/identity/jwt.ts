@@ -1,0 +1,54 @@
+import { sign, verify } from 'node:crypto';
+import type { Algorithm } from './domain/algorithm.ts';
+import type { Keyring, SigningKey, TokenType } from './keyring.ts';
+
+export type Claims = Record<string, unknown>;
+
+/** Signs with `node:crypto`, which takes a third of the time of WebCrypto for one token after another. */
+export function signJwt(key: SigningKey, type: TokenType, claims: Claims): string {
+  const input = `${key.headers[type]}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
+  const signature = sign(digestOf(key.alg), Buffer.from(input), {
+    key: key.privateKey,
+    dsaEncoding: 'ieee-p1363',
+  });
+  return `${input}.${signature.toString('base64url')}`;
+}
+
+const form = /^([\w-]{1,512})\.([\w-]{1,8192})\.([\w-]{1,512})$/;
+
+/**
+ * The claims of a token that one of our keys has signed for this use, else undefined. The key decides the
+ * algorithm, never the token; keys named or carried in the header are not looked at (RFC 8725, 3.1 and 3.2).
+ * Times are the caller's to check.
+ */
+export async function verifyJwt(
+  keyring: Keyring,
+  type: TokenType,
+  token: string,
+): Promise<Claims | undefined> {
+  const [, header64, claims64, signature64] = form.exec(token) ?? [];
+  if (!header64 || !claims64 || !signature64) return undefined;
+  const header = parseObject(header64);
+  if (!header || header.typ !== type || typeof header.kid !== 'string' || 'crit' in header) return undefined;
+  const key = await keyring.verificationKey(header.kid);
+  if (!key || header.alg !== key.alg) return undefined;
+  const input = Buffer.from(`${header64}.${claims64}`);
+  const signature = Buffer.from(signature64, 'base64url');
+  const good = verify(digestOf(key.alg), input, { key: key.publicKey, dsaEncoding: 'ieee-p1363' }, signature);
+  return good ? parseObject(claims64) : undefined;
+}
+
+function digestOf(alg: Algorithm): string | null {
+  return alg === 'EdDSA' ? null : 'sha256';
+}
+
+function parseObject(part: string): Claims | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Claims)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

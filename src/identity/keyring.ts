@@ -1,0 +1,192 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair as generateKeyPairCallback,
+  type JsonWebKey,
+  type KeyObject,
+  randomUUID,
+} from 'node:crypto';
+import { promisify } from 'node:util';
+import type { Database, Queryable } from '../platform/db.ts';
+import { type PurposeKey, seal, unseal } from '../platform/seal.ts';
+import { type Algorithm, algorithms } from './domain/algorithm.ts';
+import {
+  currentKey,
+  forgottenKeys,
+  publishAheadMs,
+  publishedKeys,
+  successorDue,
+} from './domain/key-schedule.ts';
+import {
+  deleteSigningKeys,
+  insertSigningKey,
+  listSigningKeys,
+  lockSigningKeys,
+  type SigningKeyRow,
+} from './store/signing-keys.ts';
+
+const generateKeyPair = promisify(generateKeyPairCallback);
+
+export type SigningKey = {
+  kid: string;
+  alg: Algorithm;
+  publicJwk: JsonWebKey;
+  publicKey: KeyObject;
+  privateKey: KeyObject;
+  activatesAt: Date;
+  /** The encoded header of each kind of token this key signs. */
+  headers: Record<TokenType, string>;
+};
+
+/** What a token is for. It stands in the header, so that one kind can never pass for another (RFC 8725, 3.11). */
+const tokenTypes = ['at+jwt', 'JWT', 'logout+jwt'] as const;
+export type TokenType = (typeof tokenTypes)[number];
+
+export type Keyring = {
+  signingKey(alg: Algorithm): SigningKey;
+  /** Also a key that another node has made since the last reading. */
+  verificationKey(kid: string): Promise<SigningKey | undefined>;
+  /** The public keys as partners fetch them. */
+  keySet(): { body: string; etag: string };
+  reload(): Promise<void>;
+  close(): void;
+};
+
+const rereadMs = 60_000;
+/** An unknown `kid` may be made up: it causes a read at most this often. */
+const rereadForUnknownMs = 5_000;
+
+/** The signing keys of the service, as the database has them; every node sees the same. */
+export async function openKeyring(options: {
+  db: Database;
+  wrappingKey: PurposeKey;
+  now: () => Date;
+  onError: (error: unknown) => void;
+}): Promise<Keyring> {
+  const { db, wrappingKey, now } = options;
+  let keys = new Map<string, SigningKey>();
+  let readAt = 0;
+
+  const reload = async () => {
+    readAt = performance.now();
+    const rows = await listSigningKeys(db);
+    keys = new Map(rows.map((row) => [row.kid, keys.get(row.kid) ?? openKey(row, wrappingKey)]));
+  };
+  await rotateKeys({ db, wrappingKey, now });
+  await reload();
+  const timer = setInterval(() => reload().catch(options.onError), rereadMs);
+  timer.unref();
+
+  return {
+    signingKey(alg) {
+      const key = currentKey([...keys.values()], alg, now());
+      if (!key) throw new Error(`no current ${alg} key`);
+      return key;
+    },
+    async verificationKey(kid) {
+      const known = keys.get(kid);
+      if (known || performance.now() - readAt < rereadForUnknownMs) return known;
+      await reload();
+      return keys.get(kid);
+    },
+    keySet() {
+      const published = publishedKeys([...keys.values()], now());
+      const body = JSON.stringify({
+        keys: published.map(({ kid, alg, publicJwk }) => ({ ...publicJwk, kid, alg, use: 'sig' })),
+      });
+      return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"` };
+    },
+    reload,
+    close: () => clearInterval(timer),
+  };
+}
+
+/**
+ * Makes what is missing: the first keys, and successors when their time has come. Any number of nodes may call it
+ * at once. `force` makes successors now; they are published at once and sign when everybody has had time to see them.
+ */
+export async function rotateKeys(options: {
+  db: Database;
+  wrappingKey: PurposeKey;
+  now: () => Date;
+  force?: boolean;
+}): Promise<string[]> {
+  const now = options.now();
+  if (!options.force && (await plan(options.db, now)).length === 0) return [];
+  return options.db.transaction(async (tx) => {
+    await lockSigningKeys(tx);
+    const made: string[] = [];
+    for (const { alg, activatesAt } of await plan(tx, now, options.force)) {
+      const key = await generateKey(alg, now, activatesAt, options.wrappingKey);
+      await insertSigningKey(tx, key);
+      made.push(key.kid);
+    }
+    await deleteSigningKeys(
+      tx,
+      forgottenKeys(await listSigningKeys(tx), now).map((key) => key.kid),
+    );
+    return made;
+  });
+}
+
+async function plan(
+  db: Queryable,
+  now: Date,
+  force = false,
+): Promise<{ alg: Algorithm; activatesAt: Date }[]> {
+  const keys = await listSigningKeys(db);
+  return algorithms.flatMap((alg) => {
+    const waiting = keys.some((key) => key.alg === alg && key.activatesAt > now);
+    const due = successorDue(keys, alg, now);
+    if (due) return [{ alg, activatesAt: due }];
+    return force && !waiting ? [{ alg, activatesAt: new Date(now.getTime() + publishAheadMs) }] : [];
+  });
+}
+
+async function generateKey(
+  alg: Algorithm,
+  createdAt: Date,
+  activatesAt: Date,
+  wrappingKey: PurposeKey,
+): Promise<SigningKeyRow> {
+  const { publicKey, privateKey } = await newKeyPair(alg);
+  const kid = randomUUID();
+  const privateSealed = seal(wrappingKey, privateKey.export({ type: 'pkcs8', format: 'der' }), kid);
+  return { kid, alg, publicJwk: publicKey.export({ format: 'jwk' }), privateSealed, createdAt, activatesAt };
+}
+
+function newKeyPair(alg: Algorithm): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> {
+  switch (alg) {
+    case 'ES256':
+      return generateKeyPair('ec', { namedCurve: 'P-256' });
+    case 'EdDSA':
+      return generateKeyPair('ed25519');
+    case 'RS256':
+      return generateKeyPair('rsa', { modulusLength: 2048 });
+  }
+}
+
+function openKey(row: SigningKeyRow, wrappingKey: PurposeKey): SigningKey {
+  const der = unseal(wrappingKey, row.privateSealed, row.kid);
+  if (!der) {
+    throw new Error(
+      `Signing key ${row.kid} cannot be opened: KEYS_SECRET is not the one it was encrypted with.`,
+    );
+  }
+  return {
+    kid: row.kid,
+    alg: row.alg,
+    publicJwk: row.publicJwk,
+    publicKey: createPublicKey({ key: row.publicJwk, format: 'jwk' }),
+    privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }),
+    activatesAt: row.activatesAt,
+    headers: Object.fromEntries(
+      tokenTypes.map((type) => [type, headerOf(row, type)]),
+    ) as SigningKey['headers'],
+  };
+}
+
+function headerOf({ alg, kid }: SigningKeyRow, typ: TokenType): string {
+  return Buffer.from(JSON.stringify({ alg, typ, kid })).toString('base64url');
+}

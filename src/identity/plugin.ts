@@ -1,0 +1,118 @@
+import type {
+  FastifyError,
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+} from 'fastify';
+import { parseForm } from '../platform/form.ts';
+import { refusalOf } from '../platform/http.ts';
+import { commonRefusals, refuserOf } from '../platform/problem.ts';
+import type { IdentityDeps } from './deps.ts';
+import { OAuthError } from './oauth-error.ts';
+import { pageAnswers } from './page-answers.ts';
+import { authorize } from './routes/authorize.ts';
+import { discovery } from './routes/discovery.ts';
+import { endSessionRoutes } from './routes/end-session.ts';
+import { introspect } from './routes/introspect.ts';
+import { jwks } from './routes/jwks.ts';
+import { login } from './routes/login.ts';
+import { logout } from './routes/logout.ts';
+import { mergedHistory } from './routes/merged-history.ts';
+import { revoke } from './routes/revoke.ts';
+import { standardUserinfo } from './routes/standard-userinfo.ts';
+import { token } from './routes/token.ts';
+import { userinfo } from './routes/userinfo.ts';
+
+const refuse = refuserOf(commonRefusals);
+
+/** What partners' servers call, below `BASE_URL`. */
+export const identityApi: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
+  await app.register(discovery, deps);
+  await app.register(jwks, deps);
+
+  await app.register(async (oauth) => {
+    takeForms(oauth);
+    oauth.setErrorHandler(answerInOAuthForm);
+    await oauth.register(token, deps);
+    await oauth.register(introspect, deps);
+    await oauth.register(revoke, deps);
+  });
+
+  await app.register(async (people) => {
+    takeNoBody(people);
+    await people.register(userinfo, deps);
+    await people.register(standardUserinfo, deps);
+    await people.register(mergedHistory, deps);
+    await people.register(logout, deps);
+  });
+};
+
+/** What people's browsers open, below `SSO_URL`. */
+export const identityPages: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
+  const answer = pageAnswers(deps);
+  takeForms(app);
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const refusal = refusalOf(error);
+    if (refusal.status >= 500) request.log.error({ err: error }, 'a login page failed');
+    return answer.message(
+      request,
+      reply.headers(refusal.headers),
+      refusal.status >= 500 ? 'fault' : 'bad_request',
+      {
+        status: refusal.status,
+      },
+    );
+  });
+  await app.register(authorize, deps);
+  await app.register(login, deps);
+  await app.register(endSessionRoutes, deps);
+};
+
+function takeForms(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    async (_: unknown, body: string) => parseForm(body),
+  );
+  app.addHook('preValidation', async (request) => {
+    // A POST without any body comes without a parser as well.
+    if (request.method === 'POST' && request.body === undefined) request.body = parseForm('');
+  });
+}
+
+/** These calls take nothing, so it does not matter what type the nothing is said to have. */
+function takeNoBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, async (_: unknown, body: string) => {
+    if (!/^\s*(\{\s*\})?\s*$/.test(body)) throw refuse('invalid_request', 'This call takes no body.');
+    return undefined;
+  });
+}
+
+function answerInOAuthForm(error: FastifyError | OAuthError, request: FastifyRequest, reply: FastifyReply) {
+  const { status, code, description, headers } = oauthFormOf(error);
+  if (status >= 500) request.log[status === 503 ? 'warn' : 'error']({ err: error }, 'a token call failed');
+  return reply
+    .code(status)
+    .headers({ 'cache-control': 'no-store', pragma: 'no-cache', ...headers })
+    .type('application/json')
+    .serializer(JSON.stringify)
+    .send({ error: code, error_description: description });
+}
+
+function oauthFormOf(error: FastifyError | OAuthError) {
+  if (error instanceof OAuthError) {
+    return { status: error.status, code: error.error, description: error.message, headers: error.headers };
+  }
+  const refusal = refusalOf(error);
+  const description = refusal.detail ?? refusal.title;
+  const code =
+    refusal.status === 503
+      ? 'temporarily_unavailable'
+      : refusal.status >= 500
+        ? 'server_error'
+        : 'invalid_request';
+  return { status: refusal.status, code, description, headers: refusal.headers };
+}
