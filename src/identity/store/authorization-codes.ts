@@ -1,5 +1,5 @@
 import { type Queryable, sql } from '../../platform/db.ts';
-import { idleMs, type Login } from '../domain/session.ts';
+import { idleMs, type Login, seenEveryMs } from '../domain/session.ts';
 
 export type NewCode = {
   userId: string;
@@ -27,6 +27,7 @@ export async function insertCode(db: Queryable, code: NewCode): Promise<boolean>
     ), seen as (
       update identity.sessions s set last_seen_at = ${code.now} from live
       where s.user_id = live.user_id and s.sid = live.sid
+        and s.last_seen_at < ${new Date(code.now.getTime() - seenEveryMs)}
     ), joined as (
       insert into identity.client_sessions (user_id, sid, client_id, scopes, created_at)
       select user_id, sid, ${code.clientId}, ${code.scopes}, ${code.now} from live
@@ -64,7 +65,8 @@ export type Exchanged = Login & {
 /**
  * Uses the code up and makes the refresh token's family in one statement. Its own client may try a code once: with
  * the wrong verifier or address it is used up all the same. The session is locked, so that a logout at the same
- * moment either comes first, and nothing is made, or comes after, and sees what was made.
+ * moment either comes first, and nothing is made, or comes after, and sees what was made. The activity is written
+ * even within the minute, so that the new refresh token has its whole life.
  */
 export async function exchangeCode(db: Queryable, exchange: Exchange): Promise<Exchanged | undefined> {
   const { now } = exchange;
