@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
+import type { SmsConfig } from './identity/sms/sender.ts';
 import {
   BadSetting,
   baseUrl,
@@ -228,7 +229,7 @@ export type IdentityConfig = {
   keysSecret: string;
   selfRegistration: boolean;
   testPhones: string[];
-  sms: SmsSettings;
+  sms: SmsConfig;
   smsLimits: {
     countryPrefixes: string[];
     daily: number;
@@ -237,10 +238,6 @@ export type IdentityConfig = {
     perBlockHourly: number;
   };
 };
-export type SmsSettings =
-  | { kind: 'console' }
-  | { kind: 'http'; url: string; secret: string; timeoutMs: number }
-  | { kind: 'smpp'; url: string; systemId: string; password: string; from: string; timeoutMs: number };
 export type CheckoutConfig = {
   env: CheckoutEnvironment;
   acquirer: 'sandbox' | 'http' | 'none';
@@ -436,7 +433,7 @@ function isDemoSecret(value: string): boolean {
 
 const smsTimeoutMs = 4_000;
 
-function readSms(values: Values<typeof settings>, faults: Fault[]): SmsSettings {
+function readSms(values: Values<typeof settings>, faults: Fault[]): SmsConfig {
   const sender = values.smsSender ?? 'console';
   const needed = (name: string, value: string | undefined): string => {
     if (value !== undefined) return value;
