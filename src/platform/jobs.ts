@@ -10,6 +10,7 @@ import {
 } from 'graphile-worker';
 import pg from 'pg';
 import { sql, type Transaction } from './db.ts';
+import { openJobOwners } from './job-owners.ts';
 import type { Logger } from './log.ts';
 
 /** Work that is done beside requests. A job runs at least once, so each must bear being run twice. */
@@ -34,6 +35,8 @@ export async function addJob(
 }
 
 export type RunningJobs = { stop(): Promise<void> };
+
+const lookForAbandonedMs = 15_000;
 
 /** Takes up jobs until it is stopped; when the database goes away it begins anew by itself. */
 export function startJobs(options: {
@@ -63,7 +66,17 @@ export function startJobs(options: {
   const taskList: TaskList = Object.fromEntries(jobs.map((job) => [job.name, (payload) => job.run(payload)]));
   const events: WorkerEvents = new EventEmitter();
   const workerPools: string[] = [];
-  events.on('pool:create', ({ workerPool }) => workerPools.push(workerPool.id));
+  const owners = openJobOwners(options.url, (error) => log.warn({ err: error }, 'job connection lost'));
+  events.on('pool:create', ({ workerPool }) => {
+    workerPools.push(workerPool.id);
+    owners.announce(workerPool.id).catch((error) => log.warn({ err: error }, 'job owner not announced'));
+  });
+  const freeAbandoned = setInterval(() => {
+    owners.freeAbandoned().then(
+      (freed) => freed > 0 && log.warn({ freed }, 'jobs of a process that is gone were set free'),
+      (error) => log.warn({ err: error }, 'abandoned jobs could not be looked for'),
+    );
+  }, lookForAbandonedMs);
   let runner: Runner | undefined;
   let stopping = false;
 
@@ -105,7 +118,9 @@ export function startJobs(options: {
     async stop() {
       stopping = true;
       await runner?.stop().catch(() => {});
+      clearInterval(freeAbandoned);
       await loop;
+      await owners.close();
       await pool.end();
     },
   };
