@@ -95,5 +95,7 @@ export function single(form: FormFields, name: string): string | undefined {
   const values = form.get(name);
   if (values && values.length > 1)
     throw new OAuthError('invalid_request', `${name} is given more than once.`);
+  // No parameter may contain it (RFC 6749, appendix A), and PostgreSQL cannot take it.
+  if (values?.[0]?.includes('\0')) throw new OAuthError('invalid_request', `${name} is malformed.`);
   return values?.[0] || undefined;
 }

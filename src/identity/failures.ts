@@ -1,4 +1,5 @@
 import type { Database } from '../platform/db.ts';
+import { mac, type PurposeKey } from '../platform/seal.ts';
 import type { AuthenticationFailures } from './client-authentication.ts';
 import { takeBudgets } from './store/budgets.ts';
 
@@ -12,9 +13,12 @@ const mostRemembered = 10_000;
 export function createAuthenticationFailures(deps: {
   db: Database;
   now: () => Date;
+  /** Hides in the database who has tried, and from where. */
+  key: PurposeKey;
 }): AuthenticationFailures {
   const blocked = new Map<string, Date>();
-  const keyOf = (clientId: string, address: string) => `client secret ${clientId.slice(0, 64)} ${address}`;
+  const keyOf = (clientId: string, address: string) =>
+    `client secret ${mac(deps.key, JSON.stringify([clientId, address])).toString('base64url')}`;
   return {
     blockedUntil(clientId, address) {
       const until = blocked.get(keyOf(clientId, address));

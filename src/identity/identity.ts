@@ -61,7 +61,11 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       checkoutAudience: urls.checkout,
     },
     clients: createClientDirectory(db),
-    failures: createAuthenticationFailures({ db, now }),
+    failures: createAuthenticationFailures({
+      db,
+      now,
+      key: deriveKey(config.keysSecret, 'failed client authentications'),
+    }),
     cookies: createCookies(urls.sso),
     users: { db, now, newUserId: () => randomUUID() as UserId, documentsKey: keys.documents },
     codes: {

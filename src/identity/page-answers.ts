@@ -91,7 +91,8 @@ export function pageAnswers(deps: IdentityDeps) {
 
     async consent(request: FastifyRequest, reply: FastifyReply, flow: Flow, phone: string) {
       const client = await deps.clients.find(flow.request.clientId);
-      const scopes = [...flow.request.scopes] as ConsentScope[];
+      // The number stands in every access token, so the person is told of it whether its scope was asked for or not.
+      const scopes = [...new Set([...flow.request.scopes, 'phone'])] as ConsentScope[];
       if (client?.identityDocuments) scopes.push('identity_documents');
       const page = ConsentPage({
         ...frame(request, flow, '/auth/consent'),

@@ -102,6 +102,7 @@ export function checkAuthorizationRequest(
   const nonce = one(parameters, 'nonce');
   if (nonce !== undefined && nonce.length > 512)
     return back('invalid_request', 'nonce is longer than 512 characters.');
+  if (nonce?.includes('\0')) return back('invalid_request', 'nonce is malformed.');
   if (challenge === undefined && !nonce && options.nonceInsteadOfPkce) {
     return back('invalid_request', 'nonce is required where code_challenge is not used.');
   }

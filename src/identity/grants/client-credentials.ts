@@ -28,6 +28,7 @@ function scopesFor(client: Client, asked: string | undefined): string[] {
   const own = client.scopes.filter((scope) => scope !== 'openid');
   if (asked === undefined) return own;
   const scopes = [...new Set(asked.split(' ').filter((scope) => scope !== ''))];
+  if (scopes.length === 0) throw new OAuthError('invalid_scope', 'scope names nothing.');
   const wrong = scopes.find((scope) => !own.includes(scope));
   if (wrong !== undefined) {
     const known = [...personScopes, ...merchantScopes].some((scope) => scope === wrong);

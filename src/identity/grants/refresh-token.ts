@@ -26,6 +26,8 @@ export async function refreshTokenGrant(
     ?.split(' ')
     .filter((scope) => scope !== '');
 
+  if (asked?.length === 0) throw new OAuthError('invalid_scope', 'scope names nothing.');
+
   const now = deps.now();
   const { userId, grantId } = read;
   const key = { userId, grantId, clientId: client.clientId };

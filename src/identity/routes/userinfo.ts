@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { bearerOf } from '../bearer.ts';
 import type { IdentityDeps } from '../deps.ts';
-import { genders, type User, verificationStatuses } from '../domain/user.ts';
+import { emptyProfile, genders, type User, verificationStatuses } from '../domain/user.ts';
 import { invalidToken } from '../errors.ts';
 import { findTokenHolder } from '../store/token-holder.ts';
 import { bearerResponses, bearerSecurity } from './openapi-parts.ts';
@@ -74,16 +74,20 @@ export const userinfo: FastifyPluginAsyncTypebox<IdentityDeps> = async (app, dep
         deps.clients.find(token.clientId),
       ]);
       if (!holder || !client || client.disabledAt) throw invalidToken();
-      const documents =
-        client.identityDocuments && (client.audience === 'ecosystem' || holder.consentsToDocuments);
-      return profileJson(holder.user, documents);
+      // The ecosystem is one house. Outside it a client sees what the person was shown when they consented.
+      const trusted = client.audience === 'ecosystem';
+      return profileJson(holder.user, {
+        profile: trusted || token.scopes.includes('profile'),
+        documents: client.identityDocuments && (trusted || holder.consentsToDocuments),
+      });
     },
   });
 };
 
-function profileJson(user: User, documents: boolean) {
+function profileJson(user: User, released: { profile: boolean; documents: boolean }) {
   if (user.status === 'merged') throw new Error(`merged user ${user.id} passed for a token holder`);
-  const { profile } = user;
+  const { verificationStatus } = user.profile;
+  const profile = released.profile ? user.profile : emptyProfile;
   return {
     id: user.id,
     sub: user.id,
@@ -91,16 +95,13 @@ function profileJson(user: User, documents: boolean) {
     firstName: profile.firstName,
     lastName: profile.lastName,
     patronymic: profile.patronymic,
-    pin: documents ? profile.pin : null,
-    idCardNumber: documents ? profile.idCardNumber : null,
+    pin: released.documents ? user.profile.pin : null,
+    idCardNumber: released.documents ? user.profile.idCardNumber : null,
     profilePicture: profile.profilePicture,
     birthDate: profile.birthDate,
     resident: profile.resident,
     active: user.status === 'active',
-    verificationStatus: {
-      id: profile.verificationStatus,
-      value: verificationStatuses[profile.verificationStatus],
-    },
+    verificationStatus: { id: verificationStatus, value: verificationStatuses[verificationStatus] },
     gender: { id: profile.gender, value: genders[profile.gender] },
     createdAt: user.createdAt.toISOString(),
   };
