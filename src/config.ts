@@ -289,6 +289,13 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       remedy: 'Choose http (your payment gateway) or none (wallet only).',
     });
   }
+  if ((values.workers ?? 1) > 1 && values.adminPort === port) {
+    faults.push({
+      name: 'ADMIN_PORT',
+      problem: 'With several workers it cannot be PORT: each worker would show its own figures only.',
+      remedy: 'Choose another, or leave it out.',
+    });
+  }
   if (values.migrationDatabaseUrl === 'embedded' || (values.migrationDatabaseUrl && !serverUrl(values))) {
     faults.push({
       name: 'MIGRATION_DATABASE_URL',

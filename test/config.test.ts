@@ -632,3 +632,12 @@ test('no fault ever shows the value of a secret', () => {
     { numRuns: 200 },
   );
 });
+
+test('several workers do not share their admin port with the public one', () => {
+  assert.throws(
+    () => loadConfig({ WORKERS: '2', PORT: '3000', ADMIN_PORT: '3000' }),
+    /ADMIN_PORT: With several workers/,
+  );
+  assert.equal(loadConfig({ WORKERS: '1', PORT: '3000', ADMIN_PORT: '3000' }).server.adminPort, 3000);
+  assert.equal(loadConfig({ WORKERS: '2', PORT: '3000' }).server.adminPort, 9464);
+});
