@@ -1,4 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { sandboxAcsRoutes } from './checkout/acquirers/sandbox-acs-routes.ts';
+import { type Checkout, openCheckout } from './checkout/checkout.ts';
+import { seedCheckout } from './checkout/demo.ts';
+import { checkoutRefusals } from './checkout/errors.ts';
+import { checkout as checkoutPlugin } from './checkout/plugin.ts';
 import type { Config } from './config.ts';
 import { demoCredentials } from './demo.ts';
 import { ErrorsPage } from './errors-page.tsx';
@@ -6,6 +11,7 @@ import { seedIdentity } from './identity/demo.ts';
 import type { IdentityDeps } from './identity/deps.ts';
 import { identityRefusals } from './identity/errors.ts';
 import { openIdentity } from './identity/identity.ts';
+import { authenticateMerchant, survivorOf } from './identity/merchant-clients.ts';
 import { identityApi, identityPages } from './identity/plugin.ts';
 import type { SmsSender } from './identity/sms/sender.ts';
 import { LandingPage } from './landing-page.tsx';
@@ -29,7 +35,7 @@ export type AppDeps = {
 };
 
 /** The two areas, ready to serve, with the jobs that go with them. */
-export type Areas = { identity: IdentityDeps; jobs: Job[]; close(): Promise<void> };
+export type Areas = { identity: IdentityDeps; checkout: Checkout; jobs: Job[]; close(): Promise<void> };
 
 export const packageRoot = new URL('../', import.meta.url);
 
@@ -38,7 +44,7 @@ export const { version } = JSON.parse(readFileSync(new URL('package.json', packa
 };
 
 /** Every code a problem document can carry; `docs/errors.md` is written from it. */
-export const allRefusals = { ...commonRefusals, ...identityRefusals };
+export const allRefusals = { ...commonRefusals, ...identityRefusals, ...checkoutRefusals };
 
 export async function openAreas(options: {
   config: Config;
@@ -55,12 +61,26 @@ export async function openAreas(options: {
     urls: config.server.urls,
     registry: metrics.registry,
   });
-  return { identity: identity.deps, jobs: identity.jobs, close: () => identity.close() };
+  const checkout = openCheckout({
+    ...shared,
+    config: config.checkout,
+    urls: config.server.urls,
+    authenticate: (header, address) => authenticateMerchant(identity.deps, header, address),
+    survivorOf: (userId) => survivorOf(identity.deps, userId),
+  });
+  return {
+    identity: identity.deps,
+    checkout,
+    jobs: [...identity.jobs, ...checkout.jobs],
+    close: () => identity.close(),
+  };
 }
 
 /** In local a newcomer finds a partner, a merchant and people to try things with. */
 export async function seedDemo(areas: Areas, baseUrl: string): Promise<void> {
-  await seedIdentity(areas.identity, demoCredentials(baseUrl));
+  const demo = demoCredentials(baseUrl);
+  const { walletUserId } = await seedIdentity(areas.identity, demo);
+  await seedCheckout(areas.checkout.deps, { merchant: demo.merchant, walletUserId });
 }
 
 /** The whole service as one Fastify instance: the only place that knows both areas. */
@@ -108,6 +128,14 @@ export async function buildApp(deps: AppDeps): Promise<HttpServer> {
       await scope.register(identityPages, deps.areas.identity);
     },
     { prefix: pathOf(urls.sso) },
+  );
+  await app.register(
+    async (scope) => {
+      scope.addHook('onRoute', routesOfHost(hostOf(urls.checkout)));
+      await scope.register(checkoutPlugin, deps.areas.checkout.deps);
+      if (deps.areas.checkout.acs) await scope.register(sandboxAcsRoutes, { acs: deps.areas.checkout.acs });
+    },
+    { prefix: pathOf(urls.checkout) },
   );
   return app;
 }

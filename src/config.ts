@@ -200,6 +200,16 @@ export const settings = {
     about: "Who takes card payments: the sandbox, the operator's gateway over HTTP, or nobody (wallet only).",
     shownDefault: '`sandbox` outside production, there required',
   }),
+  acquirerUrl: text('ACQUIRER_URL', 'http or https URL', {
+    group: 'Checkout',
+    about: "The operator's payment gateway; see acquirer-gateway.md.",
+    shownDefault: 'required with `ACQUIRER=http`',
+  }),
+  acquirerSecret: secret('ACQUIRER_SECRET', 32, {
+    group: 'Checkout',
+    about: 'Signs each call to the payment gateway.',
+    shownDefault: 'required with `ACQUIRER=http`',
+  }),
 };
 
 export type Environment = 'local' | 'test' | 'pre' | 'dmz' | 'production';
@@ -240,7 +250,10 @@ export type IdentityConfig = {
 };
 export type CheckoutConfig = {
   env: CheckoutEnvironment;
-  acquirer: 'sandbox' | 'http' | 'none';
+  acquirer:
+    | { kind: 'sandbox' }
+    | { kind: 'none' }
+    | { kind: 'http'; url: string; secret: string; timeoutMs: number };
   keysSecret: string;
 };
 
@@ -267,6 +280,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const trustProxy = readTrustProxy(values.trustProxy ?? 'none', faults);
   const acquirer = values.acquirer ?? (checkoutEnv === 'production' ? undefined : 'sandbox');
   const sms = readSms(values, faults);
+  const acquirerConfig = readAcquirer(acquirer ?? 'none', values, faults);
 
   if (base === undefined) {
     faults.push({
@@ -351,7 +365,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
         perBlockHourly: values.smsBlockHourly ?? 0,
       },
     },
-    checkout: { env: checkoutEnv, acquirer, keysSecret },
+    checkout: { env: checkoutEnv, acquirer: acquirerConfig, keysSecret },
   };
 }
 
@@ -420,6 +434,9 @@ function unsafeSettings(
   if (chosen.checkoutEnv === 'production' && chosen.acquirer === 'sandbox') {
     refuse('ACQUIRER', 'The sandbox takes no real money.', 'Choose http or none.');
   }
+  if (values.acquirer === 'http' && values.acquirerUrl?.startsWith('http:')) {
+    refuse('ACQUIRER_URL', 'Card numbers would travel in the clear.', 'Give an https address.');
+  }
   if (values.databaseUrl === undefined) {
     refuse(
       'DATABASE_URL',
@@ -436,6 +453,29 @@ function unsafeSettings(
 /** Every secret that stands in this repository or its documentation is known to the whole world. */
 function isDemoSecret(value: string): boolean {
   return /tollgate-demo|change-?me|your-secret/i.test(value) || new Set(value).size < 8;
+}
+
+/** A little less than the guard around it allows, so that the log names the real reason. */
+const acquirerTimeoutMs = 3_800;
+
+function readAcquirer(
+  kind: 'sandbox' | 'http' | 'none',
+  values: Values<typeof settings>,
+  faults: Fault[],
+): CheckoutConfig['acquirer'] {
+  if (kind !== 'http') return { kind };
+  const { acquirerUrl: url = '', acquirerSecret: secret = '' } = values;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    faults.push({
+      name: 'ACQUIRER_URL',
+      problem: 'It is not an http or https URL.',
+      remedy: 'Name your gateway.',
+    });
+  }
+  if (secret === '') {
+    faults.push({ name: 'ACQUIRER_SECRET', problem: 'It is needed with ACQUIRER=http.', remedy: 'Set it.' });
+  }
+  return { kind, url, secret, timeoutMs: acquirerTimeoutMs };
 }
 
 const smsTimeoutMs = 4_000;

@@ -32,7 +32,7 @@ const aysel: Partial<Profile> = {
 };
 
 /** Loads what the first page promises. Whatever is there already stays as it is. */
-export async function seedIdentity(deps: IdentityDeps, demo: DemoClients): Promise<void> {
+export async function seedIdentity(deps: IdentityDeps, demo: DemoClients): Promise<{ walletUserId: string }> {
   const at = deps.now();
   const { partner, merchant } = demo;
   await insertClient(
@@ -81,6 +81,7 @@ export async function seedIdentity(deps: IdentityDeps, demo: DemoClients): Promi
   if (second) await add(deps, id('0002'), second.phone);
   if (third && (await add(deps, id('0003'), third.phone)))
     await deactivateUser(deps.users, { userId: id('0003'), actor });
+  return { walletUserId: id('0001') };
 }
 
 const defaults: Omit<

@@ -6,8 +6,7 @@ import type {
   FastifyRequest,
 } from 'fastify';
 import { parseForm } from '../platform/form.ts';
-import { refusalOf } from '../platform/http.ts';
-import { commonRefusals, refuserOf } from '../platform/problem.ts';
+import { refusalOf, takeNoBody } from '../platform/http.ts';
 import type { IdentityDeps } from './deps.ts';
 import { OAuthError } from './oauth-error.ts';
 import { pageAnswers } from './page-answers.ts';
@@ -23,8 +22,6 @@ import { revoke } from './routes/revoke.ts';
 import { standardUserinfo } from './routes/standard-userinfo.ts';
 import { token } from './routes/token.ts';
 import { userinfo } from './routes/userinfo.ts';
-
-const refuse = refuserOf(commonRefusals);
 
 /** What partners' servers call, below `BASE_URL`. */
 export const identityApi: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
@@ -79,15 +76,6 @@ function takeForms(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     // A POST without any body comes without a parser as well.
     if (request.method === 'POST' && request.body === undefined) request.body = parseForm('');
-  });
-}
-
-/** These calls take nothing, so it does not matter what type the nothing is said to have. */
-function takeNoBody(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'string' }, async (_: unknown, body: string) => {
-    if (!/^\s*(\{\s*\})?\s*$/.test(body)) throw refuse('invalid_request', 'This call takes no body.');
-    return undefined;
   });
 }
 

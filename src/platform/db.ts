@@ -51,6 +51,7 @@ const limits = {
   connectionTimeoutMillis: 1_500,
   query_timeout: 3_000,
   statement_timeout: 2_800,
+  lock_timeout: 2_000,
   idle_in_transaction_session_timeout: 10_000,
 };
 

@@ -12,6 +12,8 @@ export type PageView = {
   header?: ComponentChildren;
   children: ComponentChildren;
   footer?: ComponentChildren;
+  /** Loads the page anew by itself, for those without script. */
+  refreshSeconds?: number;
   /** A constant of ours. Whoever sends the page names the same constant to `sendPage`, or it does not run. */
   script?: string;
 };
@@ -40,6 +42,7 @@ export function Page(view: PageView) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="format-detection" content="telephone=no" />
+        {view.refreshSeconds && <meta http-equiv="refresh" content={String(view.refreshSeconds)} />}
         <title>{view.title}</title>
         <link rel="icon" href={icon} />
         {/* Style and script are constants of ours, named by hash in the policy; no value of a request reaches them. */}

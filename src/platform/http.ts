@@ -5,6 +5,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
+  type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   LogController,
@@ -168,6 +169,16 @@ function trusted(proxies: HttpOptions['trustProxy']) {
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6';
+}
+
+/** For calls that take nothing: none, an empty body or `{}` will do, whatever type it is said to have. */
+export function takeNoBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: 1024 }, async (_: unknown, body: string) => {
+    const text = body.trim();
+    if (text !== '' && !/^\{\s*\}$/.test(text)) throw refuse('invalid_request', 'This call takes no body.');
+    return undefined;
+  });
 }
 
 /** Restricts the routes registered in a scope to one host; `undefined` leaves them open to all. */

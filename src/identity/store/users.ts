@@ -233,3 +233,10 @@ function openDocument(key: PurposeKey, id: UserId, field: DocumentField, sealed:
   if (!value) throw new Error(`${field} of user ${id} was not sealed with this key`);
   return value.toString('utf8');
 }
+
+/** `merged_into` always names the account at the end of the chain, so one read is enough. */
+export async function findSurvivor(db: Queryable, id: string): Promise<UserId | undefined> {
+  const row = await db.maybeOne<{ survivor: UserId }>(sql`
+    select coalesce(merged_into, user_id) as survivor from identity.users where user_id = ${id}`);
+  return row?.survivor;
+}

@@ -1,0 +1,216 @@
+import type { Transaction } from '../platform/db.ts';
+import { addJob } from '../platform/jobs.ts';
+import type { CheckoutDeps } from './deps.ts';
+import type { AuthorizeOutcome, Card } from './domain/acquirer.ts';
+import { cardDetailsOf } from './domain/card.ts';
+import {
+  type AttemptId,
+  advance,
+  type Payment,
+  type PaymentId,
+  type SettledOutcome,
+} from './domain/payment.ts';
+import { capturePosting, walletHoldPosting } from './domain/posting.ts';
+import { refuse } from './errors.ts';
+import { paymentEvent } from './events.ts';
+import { nextInquiryAt, taskNames } from './inquiries.ts';
+import {
+  type Attempt,
+  type AttemptKey,
+  findAttempt,
+  insertAttempt,
+  keepAttemptOpen,
+  lockAttempt,
+  settleAttempt,
+} from './store/attempts.ts';
+import { post, postForSure } from './store/ledger.ts';
+import { lockPayment, savePayment } from './store/payments.ts';
+
+/** Longer than a call to the acquirer takes: an attempt that still runs then has lost its process. */
+const lostAfterMs = 10_000;
+/** How long a customer may take to answer their bank. */
+const challengeMs = 10 * 60_000;
+
+export type AttemptResult =
+  | { kind: 'settled'; payment: Payment }
+  | { kind: 'challenge'; url: string }
+  | { kind: 'unknown' };
+
+type Where = { merchantId: string; paymentId: PaymentId };
+
+/** One try to pay by card. The attempt is written down before the acquirer hears of it. */
+export async function payByCard(
+  deps: CheckoutDeps,
+  where: Where,
+  card: Card,
+  returnUrl: string,
+): Promise<AttemptResult> {
+  const attemptId = deps.newId() as AttemptId;
+  const key = { ...where, attemptId };
+  const payment = await deps.db.transaction(async (tx) => {
+    const at = deps.now();
+    const begun = await begin(deps, tx, where, attemptId, at);
+    const inquireAt = new Date(at.getTime() + lostAfterMs);
+    await insertAttempt(tx, { ...key, method: 'card', card: cardDetailsOf(card), startedAt: at, inquireAt });
+    await addJob(tx, taskNames.askAttempt, key, { runAt: inquireAt, key: `attempt ${attemptId}` });
+    return begun;
+  });
+  const outcome = await deps.acquirer.authorize({
+    reference: attemptId,
+    merchantId: payment.merchantId,
+    terminalId: payment.terminalId,
+    amount: payment.amount,
+    card,
+    capture: payment.capture,
+    returnUrl,
+  });
+  return concludeAttempt(deps, key, outcome);
+}
+
+/** The customer comes back from their bank. */
+export async function completeChallenge(deps: CheckoutDeps, key: AttemptKey): Promise<AttemptResult> {
+  return concludeAttempt(
+    deps,
+    key,
+    await deps.acquirer.complete({ reference: key.attemptId, merchantId: key.merchantId }),
+  );
+}
+
+/** Asks what became of an attempt whose outcome is not known. */
+export async function askAboutAttempt(deps: CheckoutDeps, key: AttemptKey): Promise<void> {
+  const attempt = await findAttempt(deps.db, key);
+  if (!attempt || isSettled(attempt)) return;
+  await concludeAttempt(
+    deps,
+    key,
+    await deps.acquirer.inquireAuthorization({ reference: key.attemptId, merchantId: key.merchantId }),
+  );
+}
+
+/** Pays from a wallet: one transaction, asking nobody. `undefined` when there is not enough in it. */
+export async function payByWallet(
+  deps: CheckoutDeps,
+  where: Where,
+  userId: string,
+): Promise<Payment | undefined> {
+  const merchant = await deps.merchants.find(where.merchantId);
+  if (!merchant) throw refuse('payment_not_found');
+  const owner = await deps.survivorOf(userId);
+  const attemptId = deps.newId() as AttemptId;
+  return deps.db
+    .transaction(async (tx) => {
+      const at = deps.now();
+      const begun = await begin(deps, tx, where, attemptId, at);
+      const key = { ...where, attemptId };
+      await insertAttempt(tx, { ...key, method: 'wallet', card: null, startedAt: at, inquireAt: at });
+      const outcome: SettledOutcome = { kind: 'approved', approval: null };
+      const advanced = advance(begun, {
+        type: 'attempt_settled',
+        attemptId,
+        outcome,
+        method: { type: 'wallet' },
+        walletUserId: owner,
+        at,
+      });
+      if (!advanced.ok) throw refuse(codeOf(advanced.refusal));
+      const { payment } = advanced;
+      const posting =
+        payment.status === 'succeeded'
+          ? capturePosting(payment, payment, payment.captured, merchant)
+          : walletHoldPosting(payment, owner);
+      await settleAttempt(tx, key, { status: 'approved', reason: null, reversal: null, at });
+      await savePayment(tx, payment, paymentEvent(deps, begun, payment, at));
+      if (await post(tx, posting, at)) return payment;
+      throw new WalletTooSmall();
+    })
+    .catch((error: unknown) => {
+      if (error instanceof WalletTooSmall) return undefined;
+      throw error;
+    });
+}
+
+/** Rolls back: an attempt that the wallet cannot pay for leaves nothing behind, and costs the customer no try. */
+class WalletTooSmall extends Error {}
+
+async function begin(
+  deps: CheckoutDeps,
+  tx: Transaction,
+  where: Where,
+  attemptId: AttemptId,
+  at: Date,
+): Promise<Payment> {
+  const before = await lockPayment(tx, where.merchantId, where.paymentId);
+  if (!before) throw refuse('payment_not_found');
+  const begun = advance(before, { type: 'attempt_begun', attemptId, at });
+  if (!begun.ok) throw refuse(codeOf(begun.refusal));
+  await savePayment(tx, begun.payment, paymentEvent(deps, before, begun.payment, at));
+  return begun.payment;
+}
+
+/** Writes an outcome down, once: whoever comes second with one finds the attempt settled. */
+async function concludeAttempt(
+  deps: CheckoutDeps,
+  key: AttemptKey,
+  outcome: AuthorizeOutcome,
+): Promise<AttemptResult> {
+  const merchant = await deps.merchants.find(key.merchantId);
+  if (!merchant) throw new Error(`attempt ${key.attemptId} of an unknown merchant`);
+  return deps.db.transaction(async (tx): Promise<AttemptResult> => {
+    const before = await lockPayment(tx, key.merchantId, key.paymentId);
+    const attempt = await lockAttempt(tx, key);
+    if (!before || !attempt) throw new Error(`attempt ${key.attemptId} lost its payment`);
+    if (isSettled(attempt)) return { kind: 'settled', payment: before };
+    const at = deps.now();
+
+    if (outcome.kind === 'challenge' || outcome.kind === 'unknown') {
+      const challenged = outcome.kind === 'challenge';
+      const inquireAt = challenged
+        ? new Date(at.getTime() + challengeMs)
+        : nextInquiryAt(at, attempt.inquiries);
+      const challengeUrl = challenged ? outcome.url : null;
+      await keepAttemptOpen(tx, key, { status: outcome.kind, challengeUrl, inquireAt });
+      await addJob(tx, taskNames.askAttempt, key, { runAt: inquireAt, key: `attempt ${key.attemptId}` });
+      if (challenged) return { kind: 'challenge', url: outcome.url };
+      const waiting = advance(before, { type: 'attempt_unknown', attemptId: key.attemptId, at });
+      // Told once: a merchant need not hear of every time that we have asked in vain.
+      if (waiting.ok && attempt.status !== 'unknown') {
+        await savePayment(tx, waiting.payment, paymentEvent(deps, before, waiting.payment, at));
+      }
+      return { kind: 'unknown' };
+    }
+
+    const reason = outcome.kind === 'declined' ? outcome.reason : null;
+    const method = { type: 'card' as const, card: attempt.card ?? unknownCard(key) };
+    const advanced = advance(before, {
+      type: 'attempt_settled',
+      attemptId: key.attemptId,
+      outcome,
+      method,
+      walletUserId: null,
+      at,
+    });
+    // An approval of something that has ended is given back.
+    const reversal = !advanced.ok && outcome.kind === 'approved' ? 'due' : null;
+    await settleAttempt(tx, key, { status: outcome.kind, reason, reversal, at });
+    if (reversal) await addJob(tx, taskNames.reverse, key, { key: `reverse ${key.attemptId}` });
+    if (!advanced.ok) return { kind: 'settled', payment: before };
+    const { payment } = advanced;
+    await savePayment(tx, payment, paymentEvent(deps, before, payment, at));
+    if (payment.status === 'succeeded') {
+      await postForSure(tx, capturePosting(payment, payment, payment.captured, merchant), at);
+    }
+    return { kind: 'settled', payment };
+  });
+}
+
+function isSettled(attempt: Attempt): boolean {
+  return attempt.status === 'approved' || attempt.status === 'declined' || attempt.status === 'failed';
+}
+
+function unknownCard(key: AttemptKey): never {
+  throw new Error(`attempt ${key.attemptId} has no card`);
+}
+
+function codeOf(refusal: Exclude<ReturnType<typeof advance>, { ok: true }>['refusal']) {
+  return refusal === 'not_due' ? ('payment_is_final' as const) : refusal;
+}

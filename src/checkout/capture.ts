@@ -1,0 +1,165 @@
+import { addJob } from '../platform/jobs.ts';
+import type { CheckoutDeps } from './deps.ts';
+import type { OperationOutcome } from './domain/acquirer.ts';
+import type { Money } from './domain/money.ts';
+import { advance, type Payment, type PaymentId, type WaitingForCapture } from './domain/payment.ts';
+import { capturePosting, walletCapturePosting } from './domain/posting.ts';
+import { refuse } from './errors.ts';
+import { paymentEvent } from './events.ts';
+import { type Answer, awaitFormer } from './idempotency.ts';
+import { nextInquiryAt, taskNames } from './inquiries.ts';
+import { paymentJson } from './routes/json.ts';
+import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
+import { postForSure } from './store/ledger.ts';
+import type { Merchant } from './store/merchants.ts';
+import { findPayment, leaseCapture, lockPayment, savePayment, takeCapture } from './store/payments.ts';
+
+const leaseMs = 10_000;
+
+/** Takes all or part of what was authorised, in the same three steps as a refund. */
+export async function capturePayment(
+  deps: CheckoutDeps,
+  merchant: Merchant,
+  call: Call,
+  wish: { id: PaymentId; amount: Money | undefined },
+  former: KeyOwner | undefined,
+): Promise<Answer> {
+  if (former) return goOn(deps, call, wish.id);
+  const begun = await deps.db.transaction(async (tx): Promise<Payment | 'taken'> => {
+    const at = deps.now();
+    if (!(await claimKey(tx, call, wish.id, at))) return 'taken';
+    const before = await lockPayment(tx, merchant.merchantId, wish.id);
+    if (!before) throw refuse('payment_not_found');
+    if (wish.amount && wish.amount.currency !== before.amount.currency) throw refuse('currency_mismatch');
+    const minor = wish.amount?.minor ?? before.amount.minor;
+    const asked = advance(before, { type: 'capture_asked', captureId: deps.newId(), minor, at });
+    if (!asked.ok) throw refuse(asked.refusal === 'not_due' ? 'payment_not_capturable' : asked.refusal);
+    if (asked.payment.status !== 'waiting_for_capture')
+      throw new Error(`payment ${wish.id} skipped its capture`);
+
+    if (asked.payment.walletUserId !== null) {
+      const captured = advance(before, { type: 'captured', minor, at });
+      if (!captured.ok || captured.payment.status !== 'succeeded') throw refuse('payment_not_capturable');
+      const owner = await deps.survivorOf(asked.payment.walletUserId);
+      await savePayment(tx, captured.payment, paymentEvent(deps, before, captured.payment, at));
+      await postForSure(tx, walletCapturePosting(captured.payment, owner, minor, merchant), at);
+      await insertAnswer(tx, call, answerOf(deps, captured.payment), at);
+      return captured.payment;
+    }
+    const until = new Date(at.getTime() + leaseMs);
+    await savePayment(tx, asked.payment, paymentEvent(deps, before, asked.payment, at));
+    await leaseCapture(tx, { merchantId: merchant.merchantId, id: wish.id, until });
+    await addJob(tx, taskNames.askCapture, keyOf(asked.payment), { runAt: until, key: `capture ${wish.id}` });
+    return asked.payment;
+  });
+  if (begun === 'taken') return awaitFormer(deps, call);
+  if (begun.status !== 'waiting_for_capture') return answerOf(deps, begun);
+  return conclude(deps, call, begun, await ask(deps, begun));
+}
+
+async function ask(deps: CheckoutDeps, payment: WaitingForCapture): Promise<OperationOutcome> {
+  if (!payment.asked) throw new Error(`payment ${payment.id} has no capture to ask for`);
+  return deps.acquirer.capture({
+    reference: payment.asked.captureId,
+    authorization: payment.paidAttemptId,
+    merchantId: payment.merchantId,
+    amount: { minor: payment.asked.minor, currency: payment.amount.currency },
+  });
+}
+
+async function conclude(
+  deps: CheckoutDeps,
+  call: Call,
+  payment: WaitingForCapture,
+  outcome: OperationOutcome,
+): Promise<Answer> {
+  const settled = await settleCapture(deps, payment, outcome, call);
+  if (settled === 'unknown') {
+    throw refuse('outcome_unknown', `The capture of payment ${payment.id} is not settled.`, {
+      headers: { 'retry-after': '1' },
+    });
+  }
+  if (settled === 'refused') throw refuse('capture_declined');
+  return answerOf(deps, settled);
+}
+
+/** Writes the outcome of a capture down, once. */
+export async function settleCapture(
+  deps: CheckoutDeps,
+  payment: WaitingForCapture,
+  outcome: OperationOutcome,
+  call?: Call,
+): Promise<Payment | 'refused' | 'unknown'> {
+  const merchant = await deps.merchants.find(payment.merchantId);
+  if (!merchant || !payment.asked) throw new Error(`capture of payment ${payment.id} is not known`);
+  const { captureId } = payment.asked;
+  return deps.db.transaction(async (tx) => {
+    const before = await lockPayment(tx, payment.merchantId, payment.id);
+    if (!before) throw new Error(`payment ${payment.id} is gone`);
+    const at = deps.now();
+    if (before.status === 'succeeded') return before;
+    if (before.status !== 'waiting_for_capture' || before.asked?.captureId !== captureId) return 'refused';
+    if (outcome.kind === 'unknown') {
+      const until = nextInquiryAt(at, Math.floor((at.getTime() - payment.authorizedAt.getTime()) / 60_000));
+      await leaseCapture(tx, { merchantId: payment.merchantId, id: payment.id, until });
+      await addJob(tx, taskNames.askCapture, keyOf(payment), { runAt: until, key: `capture ${payment.id}` });
+      return 'unknown';
+    }
+    const { minor } = before.asked;
+    const next = advance(
+      before,
+      outcome.kind === 'done' ? { type: 'captured', minor, at } : { type: 'capture_refused', at },
+    );
+    if (!next.ok)
+      throw new Error(`payment ${payment.id} cannot take the outcome of its capture: ${next.refusal}`);
+    await savePayment(tx, next.payment, paymentEvent(deps, before, next.payment, at));
+    if (next.payment.status !== 'succeeded') return 'refused';
+    await postForSure(tx, capturePosting(next.payment, next.payment, minor, merchant), at);
+    if (call) await insertAnswer(tx, call, answerOf(deps, next.payment), at);
+    return next.payment;
+  });
+}
+
+/** The same key again. */
+async function goOn(deps: CheckoutDeps, call: Call, id: PaymentId): Promise<Answer> {
+  const payment = await findPayment(deps.db, call.merchantId, id);
+  if (!payment) throw refuse('payment_not_found');
+  if (payment.status === 'waiting_for_capture' && payment.asked) {
+    const outcome = await resumeCapture(deps, payment);
+    return outcome === 'taken' ? awaitFormer(deps, call) : conclude(deps, call, payment, outcome);
+  }
+  if (payment.status === 'waiting_for_capture') throw refuse('capture_declined');
+  return answerOf(deps, payment);
+}
+
+/** Asks what became of a capture before it is sent again under the same reference. */
+export async function resumeCapture(
+  deps: CheckoutDeps,
+  payment: WaitingForCapture,
+): Promise<OperationOutcome | 'taken'> {
+  if (!payment.asked) return 'taken';
+  const { captureId } = payment.asked;
+  const now = deps.now();
+  const until = new Date(now.getTime() + leaseMs);
+  if (
+    !(await takeCapture(deps.db, { merchantId: payment.merchantId, id: payment.id, captureId, now, until }))
+  ) {
+    return 'taken';
+  }
+  const outcome = await deps.acquirer.inquireOperation({
+    reference: captureId,
+    merchantId: payment.merchantId,
+  });
+  if (outcome.kind !== 'failed') return outcome;
+  // It never happened, so it is sent again. If that fails too, the first one may still be on its way.
+  const again = await ask(deps, payment);
+  return again.kind === 'failed' ? { kind: 'unknown' } : again;
+}
+
+function keyOf(payment: Payment) {
+  return { merchantId: payment.merchantId, paymentId: payment.id };
+}
+
+function answerOf(deps: CheckoutDeps, payment: Payment): Answer {
+  return { status: 200, body: JSON.stringify(paymentJson(deps, payment)) };
+}

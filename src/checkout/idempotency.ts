@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import pg from 'pg';
+import { problemOf, Refusal } from '../platform/problem.ts';
+import type { CheckoutDeps } from './deps.ts';
+import { refuse } from './errors.ts';
+import { type Call, findAnswer, findKeyOwner, insertAnswer, type KeyOwner } from './store/idempotency.ts';
+
+export type Answer = { status: number; body: string };
+
+/** What a key leads to when it was used before. */
+export type Former = { kind: 'answer'; answer: Answer } | { kind: 'object'; owner: KeyOwner };
+
+/** The key of a call, checked. Node joins a header that comes twice with a comma and a space, which is not a key. */
+export function idempotencyKeyOf(request: FastifyRequest): string {
+  const given = request.headers['x-idempotency-key'];
+  if (given === undefined) throw refuse('idempotency_key_missing');
+  if (typeof given !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(given))
+    throw refuse('idempotency_key_invalid');
+  return given;
+}
+
+/** Names a call and what it asks for. Equal requests have equal fingerprints, however their JSON is written. */
+export function callOf(request: FastifyRequest, merchantId: string, call: Call['call']): Call {
+  const asked = JSON.stringify([call, request.params, sorted(request.body ?? {})]);
+  return {
+    merchantId,
+    key: idempotencyKeyOf(request),
+    call,
+    fingerprint: createHash('sha256').update(asked).digest(),
+  };
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+  return entries.map(([name, inside]) => [name, sorted(inside)]);
+}
+
+/** What happened under this key before; a key that was used for something else is refused. */
+export async function findFormer(deps: CheckoutDeps, call: Call): Promise<Former | undefined> {
+  const answer = await findAnswer(deps.db, call, deps.now());
+  if (answer) {
+    refuseOther(call, answer);
+    return { kind: 'answer', answer };
+  }
+  const owner = await findKeyOwner(deps.db, call);
+  if (owner) refuseOther(call, owner);
+  return owner && { kind: 'object', owner };
+}
+
+function refuseOther(call: Call, former: { call: string; fingerprint: Buffer }): void {
+  if (former.call !== call.call || !former.fingerprint.equals(call.fingerprint))
+    throw refuse('idempotency_key_reused');
+}
+
+const waitMs = 2_000;
+
+/** Waits a little for whoever is at work under the same key; then the caller has to come back. */
+export async function awaitFormer(deps: CheckoutDeps, call: Call): Promise<Answer> {
+  for (const end = performance.now() + waitMs; performance.now() < end; ) {
+    await delay(50);
+    const answer = await findAnswer(deps.db, call, deps.now());
+    if (answer) return answer;
+  }
+  throw refuse('idempotency_key_in_use', undefined, { headers: { 'retry-after': '1' } });
+}
+
+/** Turns the wait for a key that another request holds, once it has taken too long, into the answer for it. */
+export function asKeyInUse(error: unknown): unknown {
+  const timedOut = error instanceof pg.DatabaseError && error.code === '55P03';
+  return timedOut ? refuse('idempotency_key_in_use', undefined, { headers: { 'retry-after': '1' } }) : error;
+}
+
+/** A refusal by a rule of the domain is the answer to this key for as long as answers are kept. */
+export function isRemembered(refusal: Refusal): boolean {
+  return (refusal.status === 409 || refusal.status === 422) && !refusal.code.startsWith('idempotency_key');
+}
+
+export function problemAnswer(deps: CheckoutDeps, request: FastifyRequest, refusal: Refusal): Answer {
+  const problem = problemOf(refusal, { baseUrl: deps.baseUrl, requestId: request.id });
+  return { status: refusal.status, body: JSON.stringify(problem) };
+}
+
+export function send(reply: FastifyReply, answer: Answer, replayed = false): FastifyReply {
+  if (replayed) reply.header('idempotency-replayed', 'true');
+  return reply
+    .code(answer.status)
+    .type(answer.status < 400 ? 'application/json; charset=utf-8' : 'application/problem+json')
+    .serializer(String)
+    .send(answer.body);
+}
+
+/**
+ * Runs a call that may be repeated. A rule that refuses is remembered under the key; whatever else goes wrong is
+ * not, so that the same request takes the work up again.
+ */
+export async function answerOnce(
+  deps: CheckoutDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  call: Call,
+  work: (former: KeyOwner | undefined) => Promise<Answer>,
+): Promise<FastifyReply> {
+  const former = await findFormer(deps, call);
+  if (former?.kind === 'answer') return send(reply, former.answer, true);
+  try {
+    return send(reply, await work(former?.owner), former !== undefined);
+  } catch (thrown) {
+    const error = asKeyInUse(thrown);
+    if (!(error instanceof Refusal) || !isRemembered(error)) throw error;
+    const answer = problemAnswer(deps, request, error);
+    await insertAnswer(deps.db, call, answer, deps.now());
+    return send(reply, answer);
+  }
+}

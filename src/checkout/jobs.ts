@@ -1,0 +1,138 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { sql } from '../platform/db.ts';
+import type { Job } from '../platform/jobs.ts';
+import { askAboutAttempt } from './attempt.ts';
+import { endPayment } from './cancel.ts';
+import { resumeCapture, settleCapture } from './capture.ts';
+import type { CheckoutDeps } from './deps.ts';
+import type { AttemptId, PaymentId } from './domain/payment.ts';
+import type { RefundId } from './domain/refund.ts';
+import { taskNames } from './inquiries.ts';
+import { resumeRefund, settleRefund } from './refund.ts';
+import { type AttemptKey, listReversalsDue, markReversed, takeAttemptsToAsk } from './store/attempts.ts';
+import {
+  findPayment,
+  listCapturesToAsk,
+  listPaymentsToExpire,
+  listPaymentsToRelease,
+} from './store/payments.ts';
+import { findRefund, listRefundsToAsk } from './store/refunds.ts';
+
+const batch = 200;
+const answerDays = 4;
+
+const AttemptPayload = Type.Object({
+  merchantId: Type.String(),
+  paymentId: Type.String(),
+  attemptId: Type.String(),
+});
+const PaymentPayload = Type.Object({ merchantId: Type.String(), paymentId: Type.String() });
+const RefundPayload = Type.Object({ merchantId: Type.String(), refundId: Type.String() });
+
+/**
+ * What is left to do when nobody is asking. A job of its own is queued with each thing that is not known; the sweep
+ * finds what lost its job all the same. Each may run on many nodes at once.
+ */
+export function checkoutJobs(deps: CheckoutDeps): Job[] {
+  return [
+    {
+      name: taskNames.askAttempt,
+      async run(payload) {
+        const { merchantId, paymentId, attemptId } = Value.Parse(AttemptPayload, payload);
+        await askAboutAttempt(deps, {
+          merchantId,
+          paymentId: paymentId as PaymentId,
+          attemptId: attemptId as AttemptId,
+        });
+      },
+    },
+    {
+      name: taskNames.askRefund,
+      async run(payload) {
+        const { merchantId, refundId } = Value.Parse(RefundPayload, payload);
+        await askAboutRefund(deps, merchantId, refundId as RefundId);
+      },
+    },
+    {
+      name: taskNames.askCapture,
+      async run(payload) {
+        const { merchantId, paymentId } = Value.Parse(PaymentPayload, payload);
+        await askAboutCapture(deps, merchantId, paymentId as PaymentId);
+      },
+    },
+    {
+      name: taskNames.reverse,
+      async run(payload) {
+        const { merchantId, paymentId, attemptId } = Value.Parse(AttemptPayload, payload);
+        await reverse(deps, {
+          merchantId,
+          paymentId: paymentId as PaymentId,
+          attemptId: attemptId as AttemptId,
+        });
+      },
+    },
+    { name: 'checkout.sweep', cron: '* * * * *', run: () => sweep(deps) },
+    {
+      name: 'checkout.clean-up',
+      cron: '11 * * * *',
+      async run() {
+        await deps.db.run(sql`select checkout.keep_answer_partitions(${deps.now()}::date, ${answerDays})`);
+        await deps.db.run(sql`
+          delete from checkout.answers_other where created_at < ${new Date(deps.now().getTime() - answerDays * 86_400_000)}`);
+      },
+    },
+  ];
+}
+
+/** Goes through everything whose time has come. */
+export async function sweep(deps: CheckoutDeps): Promise<void> {
+  const now = deps.now();
+  for (const { merchantId, paymentId } of await listPaymentsToExpire(deps.db, { now, limit: batch })) {
+    await deps.db.transaction((tx) =>
+      endPayment(deps, tx, merchantId, paymentId, { type: 'expired', at: now }),
+    );
+  }
+  for (const { merchantId, paymentId } of await listPaymentsToRelease(deps.db, { now, limit: batch })) {
+    const ending = { type: 'not_captured_in_time' as const, at: now };
+    await deps.db.transaction((tx) => endPayment(deps, tx, merchantId, paymentId, ending));
+  }
+  const nextAt = new Date(now.getTime() + 60_000);
+  for (const key of await takeAttemptsToAsk(deps.db, { now, nextAt, limit: batch }))
+    await askAboutAttempt(deps, key);
+  for (const { merchantId, refundId } of await listRefundsToAsk(deps.db, { now, limit: batch })) {
+    await askAboutRefund(deps, merchantId, refundId);
+  }
+  for (const { merchantId, paymentId } of await listCapturesToAsk(deps.db, { now, limit: batch })) {
+    await askAboutCapture(deps, merchantId, paymentId);
+  }
+  for (const key of await listReversalsDue(deps.db, batch)) await reverse(deps, key);
+}
+
+async function askAboutRefund(deps: CheckoutDeps, merchantId: string, refundId: RefundId): Promise<void> {
+  const refund = await findRefund(deps.db, merchantId, refundId);
+  if (refund?.status !== 'pending') return;
+  const outcome = await resumeRefund(deps, refund);
+  if (outcome !== 'taken') await settleRefund(deps, refund, outcome);
+}
+
+async function askAboutCapture(deps: CheckoutDeps, merchantId: string, paymentId: PaymentId): Promise<void> {
+  const payment = await findPayment(deps.db, merchantId, paymentId);
+  if (payment?.status !== 'waiting_for_capture' || !payment.asked) return;
+  const outcome = await resumeCapture(deps, payment);
+  if (outcome !== 'taken') await settleCapture(deps, payment, outcome);
+}
+
+/** Lets go of money that nobody will take. Asked again until the acquirer has done it. */
+async function reverse(deps: CheckoutDeps, key: AttemptKey): Promise<void> {
+  const payment = await findPayment(deps.db, key.merchantId, key.paymentId);
+  if (!payment) throw new Error(`reversal of an attempt without its payment ${key.paymentId}`);
+  const outcome = await deps.acquirer.reverse({
+    reference: `${key.attemptId}-reversal`,
+    authorization: key.attemptId,
+    merchantId: key.merchantId,
+    amount: payment.amount,
+  });
+  if (outcome.kind !== 'done') throw new Error(`reversal of attempt ${key.attemptId}: ${outcome.kind}`);
+  await markReversed(deps.db, key);
+}

@@ -1,0 +1,274 @@
+import type { Transaction } from '../platform/db.ts';
+import { addJob } from '../platform/jobs.ts';
+import type { CheckoutDeps } from './deps.ts';
+import type { OperationOutcome } from './domain/acquirer.ts';
+import { formatMoney, type Money } from './domain/money.ts';
+import type { PaymentId, Succeeded } from './domain/payment.ts';
+import { refundableOf } from './domain/payment.ts';
+import {
+  refundCanceledPosting,
+  refundHoldPosting,
+  refundSucceededPosting,
+  walletRefundPosting,
+} from './domain/posting.ts';
+import {
+  checkRefund,
+  holdRefund,
+  type PendingRefund,
+  type Refund,
+  type RefundId,
+  settleHeldRefund,
+} from './domain/refund.ts';
+import { refuse } from './errors.ts';
+import { paymentEvent, refundEvent } from './events.ts';
+import { type Answer, awaitFormer } from './idempotency.ts';
+import { nextInquiryAt, taskNames } from './inquiries.ts';
+import { refundJson } from './routes/json.ts';
+import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
+import { post, postForSure } from './store/ledger.ts';
+import type { Merchant } from './store/merchants.ts';
+import { findPayment, lockPayment, savePayment } from './store/payments.ts';
+import {
+  findRefund,
+  insertRefund,
+  lockRefund,
+  postponeRefund,
+  saveRefund,
+  takeRefund,
+} from './store/refunds.ts';
+
+/** Longer than any call to the acquirer takes: who has not come back by then is gone. */
+const leaseMs = 10_000;
+
+export type RefundWish = {
+  paymentId: PaymentId;
+  amount: Money;
+  reason: string | null;
+  description: string | null;
+  metadata: Record<string, string>;
+};
+
+/**
+ * Refunds in three steps: the money is put aside, the acquirer is asked, the outcome is written down. Whatever stops us
+ * in between, the same key or the background job goes on from where it stopped, asking first what became of it.
+ */
+export async function createRefund(
+  deps: CheckoutDeps,
+  merchant: Merchant,
+  call: Call,
+  wish: RefundWish,
+  former: KeyOwner | undefined,
+): Promise<Answer> {
+  if (former) return goOn(deps, call, former.objectId as RefundId);
+  const id = deps.newId() as RefundId;
+  const begun = await deps.db.transaction((tx) => reserve(deps, tx, merchant, call, id, wish));
+  if (begun === 'taken') return awaitFormer(deps, call);
+  if (begun.status !== 'pending') return answerOf(begun);
+  return conclude(deps, call, begun, await ask(deps, begun));
+}
+
+/** The first step, under the lock of the payment: of refunds that race, each sees what the others have put aside. */
+async function reserve(
+  deps: CheckoutDeps,
+  tx: Transaction,
+  merchant: Merchant,
+  call: Call,
+  id: RefundId,
+  wish: RefundWish,
+): Promise<Refund | 'taken'> {
+  const at = deps.now();
+  if (!(await claimKey(tx, call, id, at))) return 'taken';
+  const payment = await lockPayment(tx, merchant.merchantId, wish.paymentId);
+  if (!payment) throw refuse('payment_not_found');
+  const checked = checkRefund(payment, wish.amount);
+  if (!checked.ok) {
+    const left = formatMoney({ minor: refundableOf(payment), currency: payment.amount.currency });
+    const detail =
+      checked.refusal === 'refund_amount_exceeded'
+        ? `Refundable ${left} ${payment.amount.currency}, requested ${formatMoney(wish.amount)} ${wish.amount.currency}.`
+        : undefined;
+    throw refuse(checked.refusal, detail);
+  }
+  const shared = {
+    merchantId: merchant.merchantId,
+    id,
+    paymentId: wish.paymentId,
+    terminalId: payment.terminalId,
+    amount: wish.amount,
+    reason: wish.reason,
+    description: wish.description,
+    metadata: wish.metadata,
+    createdAt: at,
+    test: payment.test,
+    version: 1,
+  };
+  const { walletUserId } = checked.payment;
+  if (walletUserId !== null) {
+    const refund: Refund = { ...shared, status: 'succeeded', settledAt: at, rrn: null };
+    await refundToWallet(
+      deps,
+      tx,
+      merchant,
+      checked.payment,
+      refund,
+      await deps.survivorOf(walletUserId),
+      at,
+    );
+    await insertAnswer(tx, call, answerOf(refund), at);
+    return refund;
+  }
+  const leaseUntil = new Date(at.getTime() + leaseMs);
+  const refund: Refund = { ...shared, status: 'pending', leaseUntil, inquiries: 0 };
+  const held = holdRefund(checked.payment, wish.amount.minor);
+  await savePayment(tx, held, paymentEvent(deps, payment, held, at));
+  await insertRefund(tx, refund, refundEvent(deps, null, refund, at));
+  // If nobody comes back from the acquirer, the job goes on.
+  await addJob(tx, taskNames.askRefund, refundKey(refund), { runAt: leaseUntil, key: `refund ${id}` });
+  // The balance comes last: it is the row that all of a merchant's refunds wait for.
+  if (!(await post(tx, refundHoldPosting(refund, merchant), at)))
+    throw refuse('insufficient_merchant_balance');
+  return refund;
+}
+
+async function refundToWallet(
+  deps: CheckoutDeps,
+  tx: Transaction,
+  merchant: Merchant,
+  payment: Succeeded,
+  refund: Refund,
+  userId: string,
+  at: Date,
+): Promise<void> {
+  const { minor } = refund.amount;
+  const after = { ...payment, refunded: payment.refunded + minor, version: payment.version + 1 };
+  await savePayment(tx, after, paymentEvent(deps, payment, after, at));
+  await insertRefund(tx, refund, refundEvent(deps, null, refund, at));
+  if (!(await post(tx, walletRefundPosting(refund, userId, merchant), at)))
+    throw refuse('insufficient_merchant_balance');
+}
+
+/** The second step, outside any transaction. */
+async function ask(deps: CheckoutDeps, refund: PendingRefund): Promise<OperationOutcome> {
+  return deps.acquirer.refund({
+    reference: refund.id,
+    authorization: await findPaidAttempt(deps, refund),
+    merchantId: refund.merchantId,
+    amount: refund.amount,
+  });
+}
+
+async function findPaidAttempt(deps: CheckoutDeps, refund: Refund): Promise<string> {
+  const payment = await findPayment(deps.db, refund.merchantId, refund.paymentId);
+  if (payment?.status !== 'succeeded')
+    throw new Error(`refund ${refund.id} of a payment that has not succeeded`);
+  return payment.paidAttemptId;
+}
+
+/** The third step, with the answer to the merchant. */
+async function conclude(
+  deps: CheckoutDeps,
+  call: Call,
+  refund: PendingRefund,
+  outcome: OperationOutcome,
+): Promise<Answer> {
+  const settled = await settleRefund(deps, refund, outcome, call);
+  if (!settled) {
+    throw refuse('outcome_unknown', `Refund ${refund.id} is pending; the same request goes on with it.`, {
+      headers: { 'retry-after': '1' },
+    });
+  }
+  return answerOf(settled);
+}
+
+/** Writes the outcome down, once; undefined while it is not known. */
+export async function settleRefund(
+  deps: CheckoutDeps,
+  refund: PendingRefund,
+  outcome: OperationOutcome,
+  call?: Call,
+): Promise<Refund | undefined> {
+  const merchant = await deps.merchants.find(refund.merchantId);
+  if (!merchant) throw new Error(`refund ${refund.id} of an unknown merchant`);
+  if (outcome.kind === 'unknown') {
+    const until = nextInquiryAt(deps.now(), refund.inquiries);
+    await deps.db.transaction(async (tx) => {
+      await postponeRefund(tx, { merchantId: refund.merchantId, refundId: refund.id, until });
+      await addJob(tx, taskNames.askRefund, refundKey(refund), { runAt: until, key: `refund ${refund.id}` });
+    });
+    return undefined;
+  }
+  return deps.db.transaction(async (tx) => {
+    const payment = await lockPayment(tx, refund.merchantId, refund.paymentId);
+    const current = await lockRefund(tx, refund.merchantId, refund.id);
+    if (payment?.status !== 'succeeded' || !current) throw new Error(`refund ${refund.id} lost its payment`);
+    const at = deps.now();
+    if (current.status !== 'pending') {
+      if (call) await insertAnswer(tx, call, answerOf(current), at);
+      return current;
+    }
+    const { leaseUntil: _, inquiries: __, ...shared } = current;
+    const version = current.version + 1;
+    const settled: Refund =
+      outcome.kind === 'done'
+        ? { ...shared, status: 'succeeded', settledAt: at, rrn: outcome.rrn, version }
+        : {
+            ...shared,
+            status: 'canceled',
+            settledAt: at,
+            reasonCanceled: outcome.kind === 'refused' ? outcome.reason : 'issuer_unavailable',
+            version,
+          };
+    const after = settleHeldRefund(payment, current.amount.minor, settled.status === 'succeeded');
+    await savePayment(tx, after, paymentEvent(deps, payment, after, at));
+    await saveRefund(tx, settled, refundEvent(deps, current, settled, at));
+    const posting =
+      settled.status === 'succeeded'
+        ? refundSucceededPosting(settled)
+        : refundCanceledPosting(settled, merchant);
+    await postForSure(tx, posting, at);
+    if (call) await insertAnswer(tx, call, answerOf(settled), at);
+    return settled;
+  });
+}
+
+/** The same key again: the refund is settled, somebody is at it, or it is ours to go on with. */
+async function goOn(deps: CheckoutDeps, call: Call, id: RefundId): Promise<Answer> {
+  const refund = await findRefund(deps.db, call.merchantId, id);
+  if (!refund) throw new Error(`key of refund ${id} without its refund`);
+  if (refund.status !== 'pending') return answerOf(refund);
+  const outcome = await resumeRefund(deps, refund, { impatient: true });
+  return outcome === 'taken' ? awaitFormer(deps, call) : conclude(deps, call, refund, outcome);
+}
+
+/**
+ * Takes a pending refund up again. The acquirer is asked what became of it before anything is sent a second time; even
+ * then the reference is the same, so that it could only ever happen once.
+ */
+export async function resumeRefund(
+  deps: CheckoutDeps,
+  refund: PendingRefund,
+  options: { impatient?: boolean } = {},
+): Promise<OperationOutcome | 'taken'> {
+  const now = deps.now();
+  // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
+  const patience = options.impatient && refund.inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
+  const until = new Date(now.getTime() + leaseMs);
+  const key = { merchantId: refund.merchantId, refundId: refund.id };
+  if (!(await takeRefund(deps.db, { ...key, now: patience, until }))) return 'taken';
+  const outcome = await deps.acquirer.inquireOperation({
+    reference: refund.id,
+    merchantId: refund.merchantId,
+  });
+  if (outcome.kind !== 'failed') return outcome;
+  // It never happened, so it is sent again. If that fails too, the first one may still be on its way.
+  const again = await ask(deps, refund);
+  return again.kind === 'failed' ? { kind: 'unknown' } : again;
+}
+
+function refundKey(refund: Refund) {
+  return { merchantId: refund.merchantId, refundId: refund.id };
+}
+
+function answerOf(refund: Refund): Answer {
+  return { status: 200, body: JSON.stringify(refundJson(refund)) };
+}

@@ -1,0 +1,36 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
+import { capturePayment } from '../capture.ts';
+import type { CheckoutDeps } from '../deps.ts';
+import type { PaymentId } from '../domain/payment.ts';
+import { refuse } from '../errors.ts';
+import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
+import { moneyOf } from './amounts.ts';
+import { MoneyJson, PaymentJson } from './json.ts';
+import { IdParams, idForm, merchantSecurity, problems } from './openapi-parts.ts';
+
+const schema = {
+  summary: 'Capture an authorised payment',
+  description: 'All of it, or a smaller `amount`; the rest is let go. Needs the header `X-Idempotency-Key`.',
+  tags: ['Payments'],
+  security: merchantSecurity,
+  params: IdParams,
+  body: Type.Object({ amount: Type.Optional(MoneyJson) }, { additionalProperties: false }),
+  response: { 200: PaymentJson, ...problems },
+};
+
+export const capturePaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async (app, deps) => {
+  app.post(
+    '/v1/payments/:id/capture',
+    { schema, preValidation: async (request) => void idempotencyKeyOf(request) },
+    async (request, reply) => {
+      const { merchant, params, body } = request;
+      if (!idForm.test(params.id)) throw refuse('payment_not_found');
+      const wish = { id: params.id as PaymentId, amount: body.amount && moneyOf(body.amount) };
+      const call = callOf(request, merchant.merchantId, 'capture_payment');
+      return answerOnce(deps, request, reply, call, (former) =>
+        capturePayment(deps, merchant, call, wish, former),
+      );
+    },
+  );
+};

@@ -1,0 +1,160 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
+import { Refusal } from '../../platform/problem.ts';
+import type { CheckoutDeps } from '../deps.ts';
+import type { Money } from '../domain/money.ts';
+import type { PaymentId, Pending } from '../domain/payment.ts';
+import { refuse } from '../errors.ts';
+import { paymentEvent } from '../events.ts';
+import { answerOnce, asKeyInUse, callOf, idempotencyKeyOf, send } from '../idempotency.ts';
+import { insertPaymentOnce } from '../store/idempotency.ts';
+import type { Merchant } from '../store/merchants.ts';
+import { findPayment } from '../store/payments.ts';
+import { moneyOf } from './amounts.ts';
+import { MetadataJson, MoneyJson, PaymentJson, paymentJson } from './json.ts';
+import { merchantSecurity, problems } from './openapi-parts.ts';
+
+const schema = {
+  summary: 'Create a payment',
+  description: 'Send the customer to `confirmation.confirmationUrl`. Needs the header `X-Idempotency-Key`.',
+  tags: ['Payments'],
+  security: merchantSecurity,
+  body: Type.Object(
+    {
+      merchantId: Type.String({ pattern: '^[A-Za-z0-9_-]{1,15}$' }),
+      terminalId: Type.String({ pattern: '^[A-Za-z0-9]{1,8}$' }),
+      amount: MoneyJson,
+      confirmation: Type.Object(
+        {
+          type: Type.Literal('REDIRECT'),
+          returnUrl: Type.String({ minLength: 1, maxLength: 2048 }),
+          locale: Type.Optional(Type.Union([Type.Literal('az'), Type.Literal('en'), Type.Literal('ru')])),
+        },
+        { additionalProperties: false },
+      ),
+      capture: Type.Optional(Type.Boolean({ description: 'false holds the money for a later capture' })),
+      description: Type.Optional(Type.String({ maxLength: 128 })),
+      merchantOrderId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+      expiresIn: Type.Optional(
+        Type.Integer({ minimum: 60, maximum: 86400, description: 'Seconds; 3600 by default' }),
+      ),
+      metadata: Type.Optional(MetadataJson),
+    },
+    {
+      additionalProperties: false,
+      examples: [
+        {
+          merchantId: 'DEMOMERCHANT001',
+          terminalId: 'DEMOTRM1',
+          amount: { value: '100.00', currency: 'AZN' },
+          confirmation: { type: 'REDIRECT', returnUrl: 'http://localhost:4000/thanks' },
+          description: 'Order 1001',
+        },
+      ],
+    },
+  ),
+  response: { 200: PaymentJson, ...problems },
+};
+
+const defaultLifeSeconds = 3600;
+
+export const createPaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async (app, deps) => {
+  app.post(
+    '/v1/payments',
+    { schema, preValidation: async (request) => void idempotencyKeyOf(request) },
+    async (request, reply) => {
+      const { merchant, body } = request;
+      if (body.merchantId !== merchant.merchantId) throw refuse('merchant_not_allowed');
+      const call = callOf(request, merchant.merchantId, 'create_payment');
+      // Only when a rule refuses is it looked up first what this key led to before.
+      const checked = attempt(() => check(merchant, body));
+      if (checked instanceof Refusal) {
+        return answerOnce(deps, request, reply, call, async (former) => {
+          if (!former) throw checked;
+          return present(former.objectId);
+        });
+      }
+      const at = deps.now();
+      const payment: Pending = {
+        merchantId: merchant.merchantId,
+        id: deps.newId() as PaymentId,
+        terminalId: body.terminalId,
+        amount: checked,
+        capture: body.capture ?? true,
+        description: body.description ?? null,
+        merchantOrderId: body.merchantOrderId ?? null,
+        metadata: body.metadata ?? {},
+        returnUrl: body.confirmation.returnUrl,
+        locale: body.confirmation.locale ?? null,
+        createdAt: at,
+        expiresAt: new Date(at.getTime() + (body.expiresIn ?? defaultLifeSeconds) * 1000),
+        extensions: 0,
+        attempts: 0,
+        lastAttempt: null,
+        test: deps.test,
+        version: 1,
+        status: 'pending',
+        openAttemptId: null,
+      };
+      const text = JSON.stringify(paymentJson(deps, payment));
+      const created = await insertPaymentOnce(
+        deps.db,
+        call,
+        payment,
+        paymentEvent(deps, null, payment, at),
+        text,
+      ).catch((error: unknown) => {
+        throw asKeyInUse(error);
+      });
+      if (created) return send(reply, { status: 200, body: text });
+      return answerOnce(deps, request, reply, call, async (former) => {
+        if (!former) throw refuse('idempotency_key_in_use', undefined, { headers: { 'retry-after': '1' } });
+        return present(former.objectId);
+      });
+
+      async function present(id: string) {
+        const former = await findPayment(deps.db, merchant.merchantId, id as PaymentId);
+        if (!former) throw new Error(`key of payment ${id} without its payment`);
+        return { status: 200, body: JSON.stringify(paymentJson(deps, former)) };
+      }
+    },
+  );
+};
+
+type Wish = {
+  terminalId: string;
+  amount: { value: string; currency: string };
+  confirmation: { returnUrl: string };
+};
+
+/** The rules of a new payment, in the order in which they are answered. */
+function check(merchant: Merchant, wish: Wish): Money {
+  const amount = moneyOf(wish.amount);
+  const terminal = merchant.terminals.find((one) => one.terminalId === wish.terminalId);
+  if (!terminal) throw refuse('terminal_not_allowed');
+  if (!terminal.currencies.includes(amount.currency)) {
+    throw refuse(
+      'currency_not_supported',
+      `Terminal ${terminal.terminalId} takes ${terminal.currencies.join(', ')}.`,
+    );
+  }
+  const url = URL.canParse(wish.confirmation.returnUrl) ? new URL(wish.confirmation.returnUrl) : undefined;
+  const plain = url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+  if (!plain || !merchant.returnUrlOrigins.includes(url.origin)) {
+    throw refuse('return_url_not_allowed', undefined, {
+      errors: [
+        { pointer: '/confirmation/returnUrl', detail: 'Its origin is not registered for the merchant.' },
+      ],
+    });
+  }
+  return amount;
+}
+
+function attempt<Result>(run: () => Result): Result | Refusal {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}

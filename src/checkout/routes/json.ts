@@ -1,0 +1,150 @@
+import { Type } from 'typebox';
+import { confirmationToken } from '../confirmation-url.ts';
+import type { CheckoutDeps } from '../deps.ts';
+import { formatMoney, type Money } from '../domain/money.ts';
+import type { Payment, PaymentId } from '../domain/payment.ts';
+import { refundableOf } from '../domain/payment.ts';
+import type { Refund } from '../domain/refund.ts';
+
+const nullable = <T extends Type.TSchema>(type: T) => Type.Union([type, Type.Null()]);
+const Time = Type.String({ format: 'date-time' });
+
+/** The digits are checked once the currency is known. */
+export const MoneyJson = Type.Object(
+  {
+    value: Type.String({
+      pattern: '^[0-9]{1,12}(\\.[0-9]{1,4})?$',
+      maxLength: 17,
+      description: 'Decimal text',
+    }),
+    currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217' }),
+  },
+  { additionalProperties: false, examples: [{ value: '100.00', currency: 'AZN' }] },
+);
+
+export const MetadataJson = Type.Record(
+  Type.String({ pattern: '^.{1,32}$' }),
+  Type.String({ maxLength: 512 }),
+  { maxProperties: 16, additionalProperties: false },
+);
+
+export const PaymentJson = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  status: Type.String({ enum: ['pending', 'waiting_for_capture', 'succeeded', 'canceled'] }),
+  merchantId: Type.String(),
+  terminalId: Type.String(),
+  amount: MoneyJson,
+  capturedAmount: MoneyJson,
+  refundedAmount: MoneyJson,
+  refundableAmount: MoneyJson,
+  paid: Type.Boolean(),
+  refundable: Type.Boolean(),
+  capture: Type.Boolean(),
+  confirmation: Type.Object({
+    type: Type.Literal('REDIRECT'),
+    confirmationUrl: Type.String(),
+    returnUrl: Type.String(),
+    locale: nullable(Type.String()),
+  }),
+  paymentMethod: nullable(Type.Object({ type: Type.String() }, { additionalProperties: true })),
+  authorization: nullable(Type.Object({}, { additionalProperties: true })),
+  lastAttempt: nullable(Type.Object({ status: Type.String(), reason: nullable(Type.String()), at: Time })),
+  cancellationDetails: nullable(Type.Object({ party: Type.String(), reason: Type.String() })),
+  description: nullable(Type.String()),
+  merchantOrderId: nullable(Type.String()),
+  metadata: Type.Record(Type.String(), Type.String()),
+  createdAt: Time,
+  expiresAt: Time,
+  authorizedAt: nullable(Time),
+  capturedAt: nullable(Time),
+  canceledAt: nullable(Time),
+  test: Type.Boolean(),
+  version: Type.Integer(),
+});
+
+export const RefundJson = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  paymentId: Type.String({ format: 'uuid' }),
+  merchantId: Type.String(),
+  terminalId: Type.String(),
+  status: Type.String({ enum: ['pending', 'succeeded', 'canceled'] }),
+  amount: MoneyJson,
+  reason: nullable(Type.String()),
+  description: nullable(Type.String()),
+  metadata: Type.Record(Type.String(), Type.String()),
+  cancellationDetails: nullable(Type.Object({ party: Type.String(), reason: Type.String() })),
+  authorization: nullable(Type.Object({ rrn: nullable(Type.String()) })),
+  createdAt: Time,
+  settledAt: nullable(Time),
+  test: Type.Boolean(),
+  version: Type.Integer(),
+});
+
+export function moneyJson(money: Money) {
+  return { value: formatMoney(money), currency: money.currency };
+}
+
+export function confirmationUrl(deps: CheckoutDeps, payment: { merchantId: string; id: PaymentId }): string {
+  return `${deps.checkoutUrl}/pay/${confirmationToken(deps.confirmationKey, payment)}`;
+}
+
+export function paymentJson(deps: CheckoutDeps, payment: Payment) {
+  const { currency } = payment.amount;
+  const of = (minor: bigint) => moneyJson({ minor, currency });
+  const succeeded = payment.status === 'succeeded' ? payment : undefined;
+  const paid = payment.status === 'canceled' ? payment.paid : payment.status === 'pending' ? null : payment;
+  return {
+    id: payment.id,
+    status: payment.status,
+    merchantId: payment.merchantId,
+    terminalId: payment.terminalId,
+    amount: moneyJson(payment.amount),
+    capturedAmount: of(succeeded?.captured ?? 0n),
+    refundedAmount: of(succeeded?.refunded ?? 0n),
+    refundableAmount: of(refundableOf(payment)),
+    paid: payment.status === 'succeeded' || payment.status === 'waiting_for_capture',
+    refundable: refundableOf(payment) > 0n,
+    capture: payment.capture,
+    confirmation: {
+      type: 'REDIRECT' as const,
+      confirmationUrl: confirmationUrl(deps, payment),
+      returnUrl: payment.returnUrl,
+      locale: payment.locale,
+    },
+    paymentMethod: paid?.method ?? null,
+    authorization: paid?.approval ?? null,
+    lastAttempt: payment.lastAttempt && { ...payment.lastAttempt, at: payment.lastAttempt.at.toISOString() },
+    cancellationDetails: payment.status === 'canceled' ? payment.cancellation : null,
+    description: payment.description,
+    merchantOrderId: payment.merchantOrderId,
+    metadata: payment.metadata,
+    createdAt: payment.createdAt.toISOString(),
+    expiresAt: payment.expiresAt.toISOString(),
+    authorizedAt: paid?.authorizedAt.toISOString() ?? null,
+    capturedAt: succeeded?.capturedAt.toISOString() ?? null,
+    canceledAt: payment.status === 'canceled' ? payment.canceledAt.toISOString() : null,
+    test: payment.test,
+    version: payment.version,
+  };
+}
+
+export function refundJson(refund: Refund) {
+  return {
+    id: refund.id,
+    paymentId: refund.paymentId,
+    merchantId: refund.merchantId,
+    terminalId: refund.terminalId,
+    status: refund.status,
+    amount: moneyJson(refund.amount),
+    reason: refund.reason,
+    description: refund.description,
+    metadata: refund.metadata,
+    cancellationDetails:
+      refund.status === 'canceled' ? { party: 'acquirer', reason: refund.reasonCanceled } : null,
+    authorization: refund.status === 'succeeded' ? { rrn: refund.rrn } : null,
+    createdAt: refund.createdAt.toISOString(),
+    settledAt: refund.status === 'pending' ? null : refund.settledAt.toISOString(),
+    test: refund.test,
+    version: refund.version,
+  };
+}

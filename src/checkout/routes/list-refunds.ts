@@ -1,0 +1,43 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
+import type { CheckoutDeps } from '../deps.ts';
+import type { PaymentId } from '../domain/payment.ts';
+import type { RefundId } from '../domain/refund.ts';
+import { listRefunds } from '../store/refunds.ts';
+import { RefundJson, refundJson } from './json.ts';
+import { merchantSecurity, problems } from './openapi-parts.ts';
+import { PageQuery, pageJson, pageOf } from './paging.ts';
+
+const schema = {
+  summary: 'List refunds, newest first',
+  tags: ['Refunds'],
+  security: merchantSecurity,
+  querystring: Type.Object(
+    {
+      ...PageQuery,
+      status: Type.Optional(Type.String({ enum: ['pending', 'succeeded', 'canceled'] })),
+      paymentId: Type.Optional(Type.String({ format: 'uuid' })),
+    },
+    { additionalProperties: false },
+  ),
+  response: {
+    200: Type.Object({ items: Type.Array(RefundJson), nextCursor: Type.Union([Type.String(), Type.Null()]) }),
+    ...problems,
+  },
+};
+
+export const listRefundsRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async (app, deps) => {
+  app.get('/v1/refunds', { schema }, async (request) => {
+    const { query, merchant } = request;
+    const page = pageOf(query);
+    const refunds = await listRefunds(deps.db, {
+      ...page,
+      before: page.before as RefundId | null,
+      limit: page.limit + 1,
+      merchantId: merchant.merchantId,
+      status: query.status ?? null,
+      paymentId: (query.paymentId as PaymentId | undefined) ?? null,
+    });
+    return pageJson(refunds.map(refundJson), page.limit);
+  });
+};

@@ -1,0 +1,41 @@
+import { Type } from 'typebox';
+import { commonRefusals, refuserOf } from '../../platform/problem.ts';
+import { idForm } from './openapi-parts.ts';
+
+const refuse = refuserOf(commonRefusals);
+
+/** Parameters arrive as text, and are taken as they are. */
+export const PageQuery = {
+  limit: Type.Optional(
+    Type.String({ pattern: '^([1-9]|[1-9][0-9]|100)$', description: '1 to 100; 20 by default' }),
+  ),
+  cursor: Type.Optional(Type.String({ maxLength: 64, description: '`nextCursor` of the page before' })),
+  createdFrom: Type.Optional(Type.String({ format: 'date-time' })),
+  createdTo: Type.Optional(Type.String({ format: 'date-time', description: 'Up to, but not including' })),
+};
+
+export type PageAsked = { limit?: string; cursor?: string; createdFrom?: string; createdTo?: string };
+
+export function pageOf(query: PageAsked) {
+  return {
+    limit: Number(query.limit ?? 20),
+    before: query.cursor === undefined ? null : idOf(query.cursor),
+    createdFrom: query.createdFrom === undefined ? null : new Date(query.createdFrom),
+    createdTo: query.createdTo === undefined ? null : new Date(query.createdTo),
+  };
+}
+
+function idOf(cursor: string): string {
+  const id = Buffer.from(cursor, 'base64url').toString();
+  if (idForm.test(id)) return id;
+  throw refuse('invalid_request', undefined, {
+    errors: [{ parameter: 'cursor', detail: 'It is not a cursor of ours.' }],
+  });
+}
+
+/** One more row than asked for was read: if it is there, so is another page. */
+export function pageJson<Item extends { id: string }>(items: Item[], limit: number) {
+  const shown = items.slice(0, limit);
+  const last = items.length > limit ? shown.at(-1) : undefined;
+  return { items: shown, nextCursor: last ? Buffer.from(last.id).toString('base64url') : null };
+}

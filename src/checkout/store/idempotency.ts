@@ -1,0 +1,98 @@
+import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
+import type { Order, Pending } from '../domain/payment.ts';
+import type { ObjectEvent } from './payments.ts';
+
+export type Call = {
+  merchantId: string;
+  key: string;
+  call: 'create_payment' | 'capture_payment' | 'cancel_payment' | 'create_refund';
+  fingerprint: Buffer;
+};
+export type StoredAnswer = { call: string; fingerprint: Buffer; status: number; body: string };
+export type KeyOwner = { call: Call['call']; fingerprint: Buffer; objectId: string };
+
+/** How long an answer is given again byte for byte. */
+export const answersKeptMs = 72 * 3600_000;
+
+/**
+ * Creates a payment with everything that belongs to it in one statement: its key, its event, and the answer to give
+ * again. Nothing happens, and false is said, when the key was used before; a request with the same key that is under way
+ * is waited for, because the key is unique.
+ */
+export async function insertPaymentOnce(
+  db: Queryable,
+  call: Call,
+  payment: Order & Pending,
+  event: ObjectEvent,
+  body: string,
+): Promise<boolean> {
+  const now = payment.createdAt;
+  const written = await db.run(sql`
+    with claimed as (
+      insert into checkout.idempotency_keys (merchant_id, key, call, fingerprint, object_id, created_at)
+      select ${call.merchantId}, ${call.key}, ${call.call}, ${call.fingerprint}, ${payment.id}, ${now}
+      where not exists (
+        select from checkout.answers
+        where merchant_id = ${call.merchantId} and key = ${call.key}
+          and created_at > ${new Date(now.getTime() - answersKeptMs)}
+      )
+      on conflict do nothing
+      returning merchant_id, key, object_id
+    ), payment as (
+      insert into checkout.payments (merchant_id, payment_id, terminal_id, status, amount, currency, capture,
+        description, merchant_order_id, metadata, return_url, locale, created_at, expires_at, test, version)
+      select merchant_id, object_id, ${payment.terminalId}, 'pending', ${payment.amount.minor},
+        ${payment.amount.currency}, ${payment.capture}, ${payment.description}, ${payment.merchantOrderId},
+        ${JSON.stringify(payment.metadata)}::jsonb, ${payment.returnUrl}, ${payment.locale}, ${now},
+        ${payment.expiresAt}, ${payment.test}, ${payment.version}
+      from claimed
+    ), event as (
+      insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
+      select merchant_id, object_id, ${payment.version}, ${event.eventId}, ${event.type}, ${event.payload}, ${now}
+      from claimed
+    )
+    insert into checkout.answers (merchant_id, key, created_at, call, fingerprint, status, body)
+    select merchant_id, key, ${now}, ${call.call}, ${call.fingerprint}, 200, ${body} from claimed`);
+  return written === 1;
+}
+
+/** Takes the key for an object that is about to be made; false when it is taken already. */
+export async function claimKey(tx: Transaction, call: Call, objectId: string, now: Date): Promise<boolean> {
+  const claimed = await tx.run(sql`
+    insert into checkout.idempotency_keys (merchant_id, key, call, fingerprint, object_id, created_at)
+    select ${call.merchantId}, ${call.key}, ${call.call}, ${call.fingerprint}, ${objectId}, ${now}
+    where not exists (
+      select from checkout.answers
+      where merchant_id = ${call.merchantId} and key = ${call.key}
+        and created_at > ${new Date(now.getTime() - answersKeptMs)}
+    )
+    on conflict do nothing`);
+  return claimed === 1;
+}
+
+export async function findKeyOwner(db: Queryable, call: Call): Promise<KeyOwner | undefined> {
+  return db.maybeOne<KeyOwner>(sql`
+    select call, fingerprint, object_id from checkout.idempotency_keys
+    where merchant_id = ${call.merchantId} and key = ${call.key}`);
+}
+
+export async function findAnswer(db: Queryable, call: Call, now: Date): Promise<StoredAnswer | undefined> {
+  return db.maybeOne<StoredAnswer>(sql`
+    select call, fingerprint, status, body from checkout.answers
+    where merchant_id = ${call.merchantId} and key = ${call.key}
+      and created_at > ${new Date(now.getTime() - answersKeptMs)}
+    order by created_at limit 1`);
+}
+
+export async function insertAnswer(
+  db: Queryable,
+  call: Call,
+  answer: { status: number; body: string },
+  now: Date,
+): Promise<void> {
+  await db.run(sql`
+    insert into checkout.answers (merchant_id, key, created_at, call, fingerprint, status, body)
+    values (${call.merchantId}, ${call.key}, ${now}, ${call.call}, ${call.fingerprint}, ${answer.status},
+      ${answer.body})
+    on conflict do nothing`);
+}

@@ -1,0 +1,261 @@
+import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
+import type { Approval } from '../domain/acquirer.ts';
+import type {
+  AttemptId,
+  Cancellation,
+  CancelReason,
+  LastAttempt,
+  Order,
+  Paid,
+  Payment,
+  PaymentId,
+  PaymentMethod,
+} from '../domain/payment.ts';
+
+export type PaymentRow = {
+  merchantId: string;
+  paymentId: PaymentId;
+  terminalId: string;
+  status: Payment['status'];
+  amount: bigint;
+  currency: string;
+  capture: boolean;
+  captured: bigint;
+  refunded: bigint;
+  refundHeld: bigint;
+  description: string | null;
+  merchantOrderId: string | null;
+  metadata: Record<string, string>;
+  returnUrl: string;
+  locale: Order['locale'];
+  createdAt: Date;
+  expiresAt: Date;
+  extensions: number;
+  attempts: number;
+  openAttemptId: AttemptId | null;
+  lastAttempt: (Omit<LastAttempt, 'at'> & { at: string }) | null;
+  paidAttemptId: AttemptId | null;
+  paymentMethod: PaymentMethod | null;
+  authorizationDetails: Approval | null;
+  walletUserId: string | null;
+  authorizedAt: Date | null;
+  captureBefore: Date | null;
+  captureId: string | null;
+  captureAmount: bigint | null;
+  capturedAt: Date | null;
+  canceledAt: Date | null;
+  cancelParty: Cancellation['party'] | null;
+  cancelReason: CancelReason | null;
+  test: boolean;
+  version: number;
+};
+
+export async function findPayment(
+  db: Queryable,
+  merchantId: string,
+  id: PaymentId,
+): Promise<Payment | undefined> {
+  const row = await db.maybeOne<PaymentRow>(sql`
+    select * from checkout.payments where merchant_id = ${merchantId} and payment_id = ${id}`);
+  return row && toPayment(row);
+}
+
+/** Holds the row until the transaction ends, so that two of whatever it is cannot both happen. */
+export async function lockPayment(
+  tx: Transaction,
+  merchantId: string,
+  id: PaymentId,
+): Promise<Payment | undefined> {
+  const row = await tx.maybeOne<PaymentRow>(sql`
+    select * from checkout.payments where merchant_id = ${merchantId} and payment_id = ${id} for no key update`);
+  return row && toPayment(row);
+}
+
+/** An event row goes with every version of an object, in the same statement that makes it true. */
+export type ObjectEvent = { eventId: string; type: string; payload: string; at: Date };
+
+/** Writes the next version of a payment together with its event. */
+export async function savePayment(tx: Transaction, payment: Payment, event: ObjectEvent): Promise<void> {
+  const row = columnsOf(payment);
+  const saved = await tx.run(sql`
+    with saved as (
+      update checkout.payments set
+        status = ${payment.status}, captured = ${row.captured}, refunded = ${row.refunded},
+        refund_held = ${row.refundHeld}, expires_at = ${payment.expiresAt}, extensions = ${payment.extensions},
+        attempts = ${payment.attempts}, open_attempt_id = ${row.openAttemptId},
+        last_attempt = ${JSON.stringify(payment.lastAttempt)}::jsonb, paid_attempt_id = ${row.paidAttemptId},
+        payment_method = ${JSON.stringify(row.paymentMethod)}::jsonb,
+        authorization_details = ${JSON.stringify(row.authorizationDetails)}::jsonb,
+        wallet_user_id = ${row.walletUserId}, authorized_at = ${row.authorizedAt},
+        capture_before = ${row.captureBefore}, capture_id = ${row.captureId}, capture_amount = ${row.captureAmount},
+        capture_lease_until = case when ${row.captureId}::uuid is null then null else capture_lease_until end,
+        captured_at = ${row.capturedAt}, canceled_at = ${row.canceledAt}, cancel_party = ${row.cancelParty},
+        cancel_reason = ${row.cancelReason}, version = ${payment.version}
+      where merchant_id = ${payment.merchantId} and payment_id = ${payment.id} and version = ${payment.version - 1}
+      returning merchant_id, payment_id
+    )
+    insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
+    select merchant_id, payment_id, ${payment.version}, ${event.eventId}, ${event.type}, ${event.payload}, ${event.at}
+    from saved`);
+  if (saved !== 1) throw new Error(`payment ${payment.id} is not at version ${payment.version - 1}`);
+}
+
+/** Who is asking the acquirer for a capture has until then; after it anybody may go on. */
+export async function leaseCapture(
+  tx: Transaction,
+  lease: { merchantId: string; id: PaymentId; until: Date },
+): Promise<void> {
+  await tx.run(sql`
+    update checkout.payments set capture_lease_until = ${lease.until}
+    where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_id is not null`);
+}
+
+/** Takes a capture up; false when somebody else is at it, or it is settled. */
+export async function takeCapture(
+  db: Queryable,
+  take: { merchantId: string; id: PaymentId; captureId: string; now: Date; until: Date },
+): Promise<boolean> {
+  const taken = await db.run(sql`
+    update checkout.payments set capture_lease_until = ${take.until}
+    where merchant_id = ${take.merchantId} and payment_id = ${take.id} and capture_id = ${take.captureId}
+      and capture_lease_until <= ${take.now}`);
+  return taken === 1;
+}
+
+type PaymentKey = { merchantId: string; paymentId: PaymentId };
+
+export async function listPaymentsToExpire(
+  db: Queryable,
+  due: { now: Date; limit: number },
+): Promise<PaymentKey[]> {
+  return db.many<PaymentKey>(sql`
+    select merchant_id, payment_id from checkout.payments
+    where status = 'pending' and open_attempt_id is null and expires_at <= ${due.now}
+    order by expires_at limit ${due.limit}`);
+}
+
+export async function listPaymentsToRelease(
+  db: Queryable,
+  due: { now: Date; limit: number },
+): Promise<PaymentKey[]> {
+  return db.many<PaymentKey>(sql`
+    select merchant_id, payment_id from checkout.payments
+    where status = 'waiting_for_capture' and capture_before <= ${due.now} and capture_id is null
+    order by capture_before limit ${due.limit}`);
+}
+
+export async function listCapturesToAsk(
+  db: Queryable,
+  due: { now: Date; limit: number },
+): Promise<PaymentKey[]> {
+  return db.many<PaymentKey>(sql`
+    select merchant_id, payment_id from checkout.payments
+    where capture_id is not null and capture_lease_until <= ${due.now}
+    order by capture_lease_until limit ${due.limit}`);
+}
+
+export type PaymentFilter = {
+  merchantId: string;
+  status: string | null;
+  merchantOrderId: string | null;
+  createdFrom: Date | null;
+  createdTo: Date | null;
+  /** Everything older than this one. */
+  before: PaymentId | null;
+  limit: number;
+};
+
+/** Newest first: the ids carry the time, so the order of the key is the order of age. */
+export async function listPayments(db: Queryable, filter: PaymentFilter): Promise<Payment[]> {
+  const rows = await db.many<PaymentRow>(sql`
+    select * from checkout.payments
+    where merchant_id = ${filter.merchantId}
+      and (${filter.before}::uuid is null or payment_id < ${filter.before}::uuid)
+      and (${filter.status}::text is null or status = ${filter.status}::text)
+      and (${filter.merchantOrderId}::text is null or merchant_order_id = ${filter.merchantOrderId}::text)
+      and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
+      and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
+    order by payment_id desc limit ${filter.limit}`);
+  return rows.map(toPayment);
+}
+
+function columnsOf(payment: Payment) {
+  const paid: Paid | null =
+    payment.status === 'canceled' ? payment.paid : payment.status === 'pending' ? null : payment;
+  const money =
+    payment.status === 'succeeded'
+      ? payment
+      : { captured: 0n, refunded: 0n, refundHeld: 0n, capturedAt: null };
+  return {
+    captured: money.captured,
+    refunded: money.refunded,
+    refundHeld: money.refundHeld,
+    capturedAt: money.capturedAt,
+    openAttemptId: payment.status === 'pending' ? payment.openAttemptId : null,
+    paidAttemptId: paid?.paidAttemptId ?? null,
+    paymentMethod: paid?.method ?? null,
+    authorizationDetails: paid?.approval ?? null,
+    walletUserId: paid?.walletUserId ?? null,
+    authorizedAt: paid?.authorizedAt ?? null,
+    captureBefore: payment.status === 'waiting_for_capture' ? payment.captureBefore : null,
+    captureId: payment.status === 'waiting_for_capture' ? (payment.asked?.captureId ?? null) : null,
+    captureAmount: payment.status === 'waiting_for_capture' ? (payment.asked?.minor ?? null) : null,
+    canceledAt: payment.status === 'canceled' ? payment.canceledAt : null,
+    cancelParty: payment.status === 'canceled' ? payment.cancellation.party : null,
+    cancelReason: payment.status === 'canceled' ? payment.cancellation.reason : null,
+  };
+}
+
+/** Rebuilds the union; a row that fits no state is a bug and says so. */
+export function toPayment(row: PaymentRow): Payment {
+  const order: Order = {
+    merchantId: row.merchantId,
+    id: row.paymentId,
+    terminalId: row.terminalId,
+    amount: { minor: row.amount, currency: row.currency },
+    capture: row.capture,
+    description: row.description,
+    merchantOrderId: row.merchantOrderId,
+    metadata: row.metadata,
+    returnUrl: row.returnUrl,
+    locale: row.locale,
+    createdAt: row.createdAt,
+    expiresAt: row.expiresAt,
+    extensions: row.extensions,
+    attempts: row.attempts,
+    lastAttempt: row.lastAttempt && { ...row.lastAttempt, at: new Date(row.lastAttempt.at) },
+    test: row.test,
+    version: row.version,
+  };
+  switch (row.status) {
+    case 'pending':
+      return { ...order, status: 'pending', openAttemptId: row.openAttemptId };
+    case 'waiting_for_capture': {
+      if (!row.captureBefore) break;
+      const asked =
+        row.captureId && row.captureAmount !== null
+          ? { captureId: row.captureId, minor: row.captureAmount }
+          : null;
+      return { ...order, ...paidOfRow(row), status: row.status, captureBefore: row.captureBefore, asked };
+    }
+    case 'succeeded': {
+      if (!row.capturedAt) break;
+      const { captured, refunded, refundHeld, capturedAt } = row;
+      return { ...order, ...paidOfRow(row), status: row.status, capturedAt, captured, refunded, refundHeld };
+    }
+    case 'canceled': {
+      if (!row.canceledAt || !row.cancelParty || !row.cancelReason) break;
+      const cancellation = { party: row.cancelParty, reason: row.cancelReason };
+      const paid = row.paidAttemptId ? paidOfRow(row) : null;
+      return { ...order, status: row.status, canceledAt: row.canceledAt, cancellation, paid };
+    }
+  }
+  throw new Error(`payment ${row.paymentId} is ${row.status} but lacks what goes with it`);
+}
+
+function paidOfRow(row: PaymentRow): Paid {
+  const { paymentMethod, paidAttemptId, authorizedAt, authorizationDetails, walletUserId } = row;
+  if (!paymentMethod || !paidAttemptId || !authorizedAt)
+    throw new Error(`payment ${row.paymentId} was never paid`);
+  return { method: paymentMethod, approval: authorizationDetails, paidAttemptId, walletUserId, authorizedAt };
+}

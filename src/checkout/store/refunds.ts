@@ -1,0 +1,168 @@
+import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
+import type { CancelReason, PaymentId } from '../domain/payment.ts';
+import type { Refund, RefundId } from '../domain/refund.ts';
+import type { ObjectEvent } from './payments.ts';
+
+export type RefundRow = {
+  merchantId: string;
+  refundId: RefundId;
+  paymentId: PaymentId;
+  terminalId: string;
+  status: Refund['status'];
+  amount: bigint;
+  currency: string;
+  reason: string | null;
+  description: string | null;
+  metadata: Record<string, string>;
+  createdAt: Date;
+  settledAt: Date | null;
+  cancelReason: CancelReason | null;
+  rrn: string | null;
+  test: boolean;
+  version: number;
+  leaseUntil: Date | null;
+  inquiries: number;
+};
+
+export async function findRefund(
+  db: Queryable,
+  merchantId: string,
+  id: RefundId,
+): Promise<Refund | undefined> {
+  const row = await db.maybeOne<RefundRow>(sql`
+    select * from checkout.refunds where merchant_id = ${merchantId} and refund_id = ${id}`);
+  return row && toRefund(row);
+}
+
+export async function lockRefund(
+  tx: Transaction,
+  merchantId: string,
+  id: RefundId,
+): Promise<Refund | undefined> {
+  const row = await tx.maybeOne<RefundRow>(sql`
+    select * from checkout.refunds where merchant_id = ${merchantId} and refund_id = ${id} for no key update`);
+  return row && toRefund(row);
+}
+
+export async function insertRefund(tx: Transaction, refund: Refund, event: ObjectEvent): Promise<void> {
+  const row = columnsOf(refund);
+  await tx.run(sql`
+    with added as (
+      insert into checkout.refunds (merchant_id, refund_id, payment_id, terminal_id, status, amount, currency, reason,
+        description, metadata, created_at, settled_at, cancel_party, cancel_reason, rrn, test, version, lease_until)
+      values (${refund.merchantId}, ${refund.id}, ${refund.paymentId}, ${refund.terminalId}, ${refund.status},
+        ${refund.amount.minor}, ${refund.amount.currency}, ${refund.reason}, ${refund.description},
+        ${JSON.stringify(refund.metadata)}::jsonb, ${refund.createdAt}, ${row.settledAt}, ${row.cancelParty},
+        ${row.cancelReason}, ${row.rrn}, ${refund.test}, ${refund.version}, ${row.leaseUntil})
+    )
+    insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
+    values (${refund.merchantId}, ${refund.id}, ${refund.version}, ${event.eventId}, ${event.type}, ${event.payload},
+      ${event.at})`);
+}
+
+export async function saveRefund(tx: Transaction, refund: Refund, event: ObjectEvent): Promise<void> {
+  const row = columnsOf(refund);
+  const saved = await tx.run(sql`
+    with saved as (
+      update checkout.refunds
+      set status = ${refund.status}, settled_at = ${row.settledAt}, cancel_party = ${row.cancelParty},
+        cancel_reason = ${row.cancelReason}, rrn = ${row.rrn}, version = ${refund.version},
+        lease_until = ${row.leaseUntil}
+      where merchant_id = ${refund.merchantId} and refund_id = ${refund.id} and version = ${refund.version - 1}
+      returning merchant_id, refund_id
+    )
+    insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
+    select merchant_id, refund_id, ${refund.version}, ${event.eventId}, ${event.type}, ${event.payload}, ${event.at}
+    from saved`);
+  if (saved !== 1) throw new Error(`refund ${refund.id} is not at version ${refund.version - 1}`);
+}
+
+/** Takes a pending refund up until the given instant; false when somebody else is at it, or it is settled. */
+export async function takeRefund(
+  db: Queryable,
+  key: { merchantId: string; refundId: RefundId; now: Date; until: Date },
+): Promise<boolean> {
+  const taken = await db.run(sql`
+    update checkout.refunds set lease_until = ${key.until}
+    where merchant_id = ${key.merchantId} and refund_id = ${key.refundId} and status = 'pending'
+      and lease_until <= ${key.now}`);
+  return taken === 1;
+}
+
+/** Nobody knows yet: when to ask again. */
+export async function postponeRefund(
+  db: Queryable,
+  key: { merchantId: string; refundId: RefundId; until: Date },
+): Promise<void> {
+  await db.run(sql`
+    update checkout.refunds set lease_until = ${key.until}, inquiries = inquiries + 1
+    where merchant_id = ${key.merchantId} and refund_id = ${key.refundId} and status = 'pending'`);
+}
+
+export async function listRefundsToAsk(
+  db: Queryable,
+  due: { now: Date; limit: number },
+): Promise<{ merchantId: string; refundId: RefundId }[]> {
+  return db.many(sql`
+    select merchant_id, refund_id from checkout.refunds
+    where status = 'pending' and lease_until <= ${due.now} order by lease_until limit ${due.limit}`);
+}
+
+export type RefundFilter = {
+  merchantId: string;
+  paymentId: PaymentId | null;
+  status: string | null;
+  createdFrom: Date | null;
+  createdTo: Date | null;
+  before: RefundId | null;
+  limit: number;
+};
+
+export async function listRefunds(db: Queryable, filter: RefundFilter): Promise<Refund[]> {
+  const rows = await db.many<RefundRow>(sql`
+    select * from checkout.refunds
+    where merchant_id = ${filter.merchantId}
+      and (${filter.before}::uuid is null or refund_id < ${filter.before}::uuid)
+      and (${filter.paymentId}::uuid is null or payment_id = ${filter.paymentId}::uuid)
+      and (${filter.status}::text is null or status = ${filter.status}::text)
+      and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
+      and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
+    order by refund_id desc limit ${filter.limit}`);
+  return rows.map(toRefund);
+}
+
+function columnsOf(refund: Refund) {
+  return {
+    settledAt: refund.status === 'pending' ? null : refund.settledAt,
+    leaseUntil: refund.status === 'pending' ? refund.leaseUntil : null,
+    rrn: refund.status === 'succeeded' ? refund.rrn : null,
+    cancelParty: refund.status === 'canceled' ? 'acquirer' : null,
+    cancelReason: refund.status === 'canceled' ? refund.reasonCanceled : null,
+  };
+}
+
+export function toRefund(row: RefundRow): Refund {
+  const shared = {
+    merchantId: row.merchantId,
+    id: row.refundId,
+    paymentId: row.paymentId,
+    terminalId: row.terminalId,
+    amount: { minor: row.amount, currency: row.currency },
+    reason: row.reason,
+    description: row.description,
+    metadata: row.metadata,
+    createdAt: row.createdAt,
+    test: row.test,
+    version: row.version,
+  };
+  if (row.status === 'pending' && row.leaseUntil) {
+    return { ...shared, status: 'pending', leaseUntil: row.leaseUntil, inquiries: row.inquiries };
+  }
+  if (row.status === 'succeeded' && row.settledAt) {
+    return { ...shared, status: 'succeeded', settledAt: row.settledAt, rrn: row.rrn };
+  }
+  if (row.status === 'canceled' && row.settledAt && row.cancelReason) {
+    return { ...shared, status: 'canceled', settledAt: row.settledAt, reasonCanceled: row.cancelReason };
+  }
+  throw new Error(`refund ${row.refundId} is ${row.status} but lacks what goes with it`);
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import type { TestApp } from './app.ts';
+import { type Answer, formsOf } from './partner.ts';
+
+export const demoMerchant = {
+  merchantId: 'DEMOMERCHANT001',
+  terminalId: 'DEMOTRM1',
+  clientId: 'demo-merchant',
+  clientSecret: 'demo-merchant-secret',
+};
+
+export function basic(clientId = demoMerchant.clientId, secret = demoMerchant.clientSecret): string {
+  return `Basic ${Buffer.from(`${clientId}:${secret}`).toString('base64')}`;
+}
+
+export const order = {
+  merchantId: demoMerchant.merchantId,
+  terminalId: demoMerchant.terminalId,
+  amount: { value: '100.00', currency: 'AZN' },
+  confirmation: { type: 'REDIRECT', returnUrl: 'http://localhost:4000/thanks' },
+};
+
+export type PaymentAnswer = {
+  id: string;
+  status: string;
+  version: number;
+  confirmation: { confirmationUrl: string };
+  capturedAmount: { value: string };
+  refundedAmount: { value: string };
+  refundableAmount: { value: string };
+  lastAttempt: { status: string; reason: string | null } | null;
+  cancellationDetails: { party: string; reason: string } | null;
+  paymentMethod: { type: string; card?: { brand: string; first6: string; last4: string } } | null;
+  authorization: { rrn: string; authCode: string; threeDSecure: boolean } | null;
+};
+
+/** A call of a merchant's server; the key is new unless one is given, and null leaves it out. */
+export function call(
+  service: TestApp,
+  method: 'GET' | 'POST',
+  path: string,
+  options: {
+    body?: unknown;
+    key?: string | null;
+    authorization?: string | null;
+    headers?: Record<string, string>;
+  } = {},
+): Promise<Answer> {
+  const key = options.key === undefined ? randomUUID() : options.key;
+  const authorization = options.authorization === undefined ? basic() : options.authorization;
+  return service.app.inject({
+    method,
+    url: `/checkout${path}`,
+    headers: {
+      ...(authorization === null ? {} : { authorization }),
+      ...(method === 'GET' || key === null ? {} : { 'x-idempotency-key': key }),
+      ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    },
+    ...(options.body === undefined
+      ? {}
+      : { payload: typeof options.body === 'string' ? options.body : JSON.stringify(options.body) }),
+  });
+}
+
+export async function createPayment(
+  service: TestApp,
+  changes: object = {},
+  key?: string,
+): Promise<PaymentAnswer> {
+  const answer = await call(service, 'POST', '/v1/payments', {
+    body: { ...order, ...changes },
+    ...(key ? { key } : {}),
+  });
+  if (answer.statusCode !== 200) throw new Error(`no payment but ${answer.statusCode}: ${answer.body}`);
+  return answer.json<PaymentAnswer>();
+}
+
+export async function readPayment(service: TestApp, id: string): Promise<PaymentAnswer> {
+  return (await call(service, 'GET', `/v1/payments/${id}`)).json<PaymentAnswer>();
+}
+
+export const cards = {
+  approved: '4242 4242 4242 4242',
+  declined: '4000 0000 0000 0002',
+  noFunds: '4000 0000 0000 9995',
+  expired: '4000 0000 0000 0069',
+  wrongCode: '4000 0000 0000 0127',
+  fraud: '4100 0000 0000 0019',
+  challenge: '4000 0000 0000 3220',
+  challengeThenDeclined: '4000 0084 0000 1629',
+  lostThenApproved: '4000 0000 0000 0119',
+  lostThenNever: '4000 0000 0000 0259',
+  refundRejected: '4000 0000 0000 5126',
+};
+
+/** Fills in the card form of the payment page, as a browser without script would. */
+export async function payByCard(
+  service: TestApp,
+  payment: PaymentAnswer,
+  number = cards.approved,
+): Promise<Answer> {
+  const url = new URL(payment.confirmation.confirmationUrl);
+  const page = await service.app.inject({ url: url.pathname });
+  const [form] = formsOf(page.body);
+  if (!form) return page;
+  return postForm(service, form.action, {
+    ...form.fields,
+    number,
+    expiry: '12/30',
+    csc: '123',
+    holder: 'A Customer',
+  });
+}
+
+export function postForm(service: TestApp, action: string, fields: Record<string, string>): Promise<Answer> {
+  return service.app.inject({
+    method: 'POST',
+    url: new URL(action).pathname,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams(fields).toString(),
+  });
+}
+
+export async function paidPayment(service: TestApp, changes: object = {}): Promise<PaymentAnswer> {
+  const payment = await createPayment(service, changes);
+  await payByCard(service, payment);
+  return readPayment(service, payment.id);
+}
+
+export function refund(service: TestApp, paymentId: string, value: string, key?: string): Promise<Answer> {
+  const body = { paymentId, amount: { value, currency: 'AZN' } };
+  return call(service, 'POST', '/v1/refunds', { body, ...(key ? { key } : {}) });
+}
