@@ -130,6 +130,11 @@ create table identity.grants (
   sid uuid not null,
   scopes text[] not null,
   nonce text,
+  -- The login it came from: the session may see another one by the same person.
+  phone text not null,
+  auth_time timestamptz not null,
+  acr text not null,
+  amr text[] not null,
   token_hash bytea not null check (length(token_hash) = 32),
   previous_token_hash bytea,
   -- The current token, readable only with the previous one in hand: what a client gets whose answer was lost.
@@ -266,6 +271,8 @@ begin
     end if;
   end loop;
   if refused_key is not null then
+    -- Rows that were only made to be looked at go again, or refusals would fill the table.
+    delete from identity.budgets b where b.key = any(keys) and b.hits = '{}' and b.spent = 0;
     return next;
     return;
   end if;

@@ -1,4 +1,4 @@
-import type { RedirectError } from './domain/authorization-request.ts';
+import type { AuthorizationRequest, RedirectError } from './domain/authorization-request.ts';
 
 /** Adds what we answer to the client's address, in front of whatever query it was registered with. */
 export function redirectWith(redirectUri: string, parameters: Record<string, string | undefined>): string {
@@ -14,5 +14,24 @@ export function errorRedirect(error: RedirectError, issuer: string): string {
     error_description: error.description,
     state: error.state,
     iss: issuer,
+  });
+}
+
+/** The link that the client itself would have given: whoever follows it passes every check again. */
+export function authorizationLink(ssoUrl: string, request: AuthorizationRequest): string {
+  return redirectWith(`${ssoUrl}/auth/ssoValidateUser`, {
+    response_type: 'code',
+    client_id: request.clientId,
+    redirect_uri: request.redirectUri,
+    scope: request.scopes.join(' '),
+    state: request.state,
+    code_challenge: request.codeChallenge,
+    code_challenge_method: request.codeChallenge && 'S256',
+    nonce: request.nonce,
+    prompt: request.prompt.join(' ') || undefined,
+    max_age: request.maxAgeSeconds?.toString(),
+    id_token_hint: request.idTokenHint,
+    login_hint: request.loginHint,
+    ui_locales: request.uiLocales,
   });
 }

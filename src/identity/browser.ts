@@ -8,13 +8,14 @@ const yearSeconds = 365 * daySeconds;
 /** A shared phone or computer rarely has more people than this. */
 const mostPhones = 5;
 
-/** The anonymous name of this browser; one that has none gets one with the answer. */
+/**
+ * The anonymous name of this browser; one that has none gets one with the answer. It is good for another day each
+ * time, or a login that is under way when the day is over would lose its cookie halfway.
+ */
 export function browserOf(deps: IdentityDeps, request: FastifyRequest, reply: FastifyReply): string {
-  const known = knownBrowserOf(deps, request);
-  if (known) return known;
-  const made = randomBytes(16).toString('base64url');
-  deps.cookies.set(reply, 'browser', made, daySeconds);
-  return made;
+  const browser = knownBrowserOf(deps, request) ?? randomBytes(16).toString('base64url');
+  deps.cookies.set(reply, 'browser', browser, daySeconds);
+  return browser;
 }
 
 export function knownBrowserOf(deps: IdentityDeps, request: FastifyRequest): string | undefined {
@@ -31,7 +32,7 @@ export function isCsrfTokenOf(deps: IdentityDeps, browser: string, token: string
   return equalInConstantTime(Buffer.from(csrfTokenOf(deps, browser)), Buffer.from(token));
 }
 
-type Device = { id: string; phones: string[] };
+type Device = { id: string; phones: string[]; at: number };
 
 /** The id of this device if somebody has logged in on it with this number before. */
 export function deviceKnownFor(
@@ -49,17 +50,26 @@ export function rememberDevice(
   reply: FastifyReply,
   phone: string,
 ): void {
-  const device = readDevice(deps, request) ?? { id: randomBytes(16).toString('base64url'), phones: [] };
+  const device = readDevice(deps, request) ?? {
+    id: randomBytes(16).toString('base64url'),
+    phones: [] as string[],
+  };
   const mark = phoneMark(deps, phone);
   const phones = [mark, ...device.phones.filter((other) => other !== mark)].slice(0, mostPhones);
-  const value = seal(deps.keys.device, JSON.stringify({ id: device.id, phones })).toString('base64url');
+  const value = seal(
+    deps.keys.device,
+    JSON.stringify({ id: device.id, phones, at: deps.now().getTime() }),
+  ).toString('base64url');
   deps.cookies.set(reply, 'device', value, yearSeconds);
 }
 
 function readDevice(deps: IdentityDeps, request: FastifyRequest): Device | undefined {
   const value = deps.cookies.read(request, 'device');
   const opened = value && unseal(deps.keys.device, Buffer.from(value, 'base64url'));
-  return opened ? (JSON.parse(opened.toString()) as Device) : undefined;
+  if (!opened) return undefined;
+  const device = JSON.parse(opened.toString()) as Device;
+  // The browser forgets the cookie after a year; somebody who has copied it need not.
+  return deps.now().getTime() - device.at < yearSeconds * 1000 ? device : undefined;
 }
 
 /** The cookie does not say which numbers it knows. */

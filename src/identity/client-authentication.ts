@@ -15,7 +15,9 @@ export type AuthenticationDeps = {
 /** Counts failed tries for all nodes; tells until when the caller has to wait once there were too many. */
 export type AuthenticationFailures = {
   blockedUntil(clientId: string, address: string): Date | undefined;
-  count(clientId: string, address: string): Promise<Date | undefined>;
+  count(client: Client | undefined, clientId: string, address: string): Promise<Date | undefined>;
+  /** A right secret came from there: whoever else guesses from the same place no longer locks its owner out. */
+  trust(clientId: string, address: string): void;
 };
 
 /** The client that a request comes from, proven by its secret in the body or by HTTP Basic, never both. */
@@ -28,9 +30,12 @@ export async function authenticateClient(
   const blocked = deps.failures.blockedUntil(clientId, request.ip);
   if (blocked) throw tooMany(blocked, deps.now());
   const client = await deps.clients.find(clientId);
-  if (client && !client.disabledAt && isSecretOf(client, secret, deps.now())) return client;
+  if (client && !client.disabledAt && isSecretOf(client, secret, deps.now())) {
+    deps.failures.trust(clientId, request.ip);
+    return client;
+  }
 
-  const until = await deps.failures.count(clientId, request.ip);
+  const until = await deps.failures.count(client, clientId, request.ip);
   if (until) throw tooMany(until, deps.now());
   throw new OAuthError(
     'invalid_client',

@@ -5,6 +5,7 @@ import type { RedirectError } from './domain/authorization-request.ts';
 import { type NextStep, nextStep } from './domain/next-step.ts';
 import { type Flow, sealFlow } from './flow.ts';
 import { sessionOf } from './login-session.ts';
+import { survivorOf } from './merchant-clients.ts';
 import { makeRoutedSecret } from './routed-secret.ts';
 import { insertCode } from './store/authorization-codes.ts';
 import { findConsent } from './store/consents.ts';
@@ -12,6 +13,9 @@ import type { LiveSession } from './store/live-sessions.ts';
 import { readIdTokenHint } from './tokens.ts';
 
 const codeLifetimeMs = 60_000;
+
+/** The client was switched off, or its address taken away, while somebody was logging in: nothing is sent there. */
+export class ClientGone extends Error {}
 
 export type Decision = { step: NextStep; session: LiveSession | undefined };
 
@@ -23,6 +27,8 @@ export async function decide(
 ): Promise<Decision> {
   const { request } = flow;
   const client = await deps.clients.find(request.clientId);
+  if (!client || client.disabledAt || !client.redirectUris.includes(request.redirectUri))
+    throw new ClientGone();
   const hint =
     request.idTokenHint === undefined ? undefined : await readIdTokenHint(deps.issuer, request.idTokenHint);
   const consent =
@@ -32,8 +38,10 @@ export async function decide(
     startedAt: new Date(flow.startedAt),
     now: deps.now(),
     session,
-    hintedUserId: request.idTokenHint === undefined ? undefined : (hint?.userId ?? null),
-    asksConsent: client?.audience !== 'ecosystem',
+    hintedUserId:
+      request.idTokenHint === undefined ? undefined : hint ? await survivorOf(deps, hint.userId) : null,
+    asksConsent: client.audience === 'external',
+    asksDocuments: client.identityDocuments,
     consent,
   });
   return { step, session };
@@ -76,6 +84,7 @@ async function grant(
   const { request } = flow;
   const now = deps.now();
   const code = makeRoutedSecret([session.userId]);
+  const client = await deps.clients.find(request.clientId);
   const written = await insertCode(deps.db, {
     userId: session.userId,
     codeHash: code.hash,
@@ -84,7 +93,7 @@ async function grant(
     redirectUri: request.redirectUri,
     codeChallenge: request.codeChallenge,
     nonce: request.nonce,
-    scopes: request.scopes,
+    scopes: request.scopes.filter((scope) => client?.scopes.includes(scope)),
     now,
     expiresAt: new Date(now.getTime() + codeLifetimeMs),
   });

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { IdentityDeps } from './deps.ts';
 import type { Profile, UserId } from './domain/user.ts';
-import { insertClient, type NewClient } from './store/clients.ts';
+import { registerClient } from './register-client.ts';
+import type { NewClient } from './store/clients.ts';
 import { createUser, deactivateUser, mergeUsers, UserRefused } from './users.ts';
 
 export type DemoClients = {
@@ -33,39 +34,30 @@ const aysel: Partial<Profile> = {
 
 /** Loads what the first page promises. Whatever is there already stays as it is. */
 export async function seedIdentity(deps: IdentityDeps, demo: DemoClients): Promise<{ walletUserId: string }> {
-  const at = deps.now();
   const { partner, merchant } = demo;
-  await insertClient(
-    deps.db,
-    {
-      ...defaults,
-      id: randomUUID(),
-      clientId: partner.clientId,
-      name: 'Demo Partner',
-      grantTypes: ['authorization_code', 'refresh_token', 'client_credentials'],
-      scopes: partner.scopes.split(' '),
-      redirectUris: partner.redirectUris,
-      postLogoutRedirectUris: partner.postLogoutRedirectUris,
-      secretHash: createHash('sha256').update(partner.clientSecret).digest(),
-      identityDocuments: true,
-    },
-    at,
-  );
-  await insertClient(
-    deps.db,
-    {
-      ...defaults,
-      id: randomUUID(),
-      clientId: merchant.clientId,
-      name: 'Demo Merchant',
-      grantTypes: ['client_credentials'],
-      scopes: ['payments', 'refunds'],
-      secretHash: createHash('sha256').update(merchant.clientSecret).digest(),
-      identityDocuments: false,
-      merchantId: merchant.merchantId,
-    },
-    at,
-  );
+  await registerClient(deps, {
+    ...defaults,
+    id: randomUUID(),
+    clientId: partner.clientId,
+    name: 'Demo Partner',
+    grantTypes: ['authorization_code', 'refresh_token', 'client_credentials'],
+    scopes: partner.scopes.split(' '),
+    redirectUris: partner.redirectUris,
+    postLogoutRedirectUris: partner.postLogoutRedirectUris,
+    secretHash: createHash('sha256').update(partner.clientSecret).digest(),
+    identityDocuments: true,
+  });
+  await registerClient(deps, {
+    ...defaults,
+    id: randomUUID(),
+    clientId: merchant.clientId,
+    name: 'Demo Merchant',
+    grantTypes: ['client_credentials'],
+    scopes: ['payments', 'refunds'],
+    secretHash: createHash('sha256').update(merchant.clientSecret).digest(),
+    identityDocuments: false,
+    merchantId: merchant.merchantId,
+  });
 
   const [first, second, third] = demo.people;
   if (first && (await add(deps, id('0001'), first.phone, aysel))) {

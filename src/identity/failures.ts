@@ -1,10 +1,12 @@
 import type { Database } from '../platform/db.ts';
 import { mac, type PurposeKey } from '../platform/seal.ts';
 import type { AuthenticationFailures } from './client-authentication.ts';
+import { addressBlockOf } from './domain/address-block.ts';
 import { takeBudgets } from './store/budgets.ts';
 
 const allowed = { max: 10, windowMs: 5 * 60_000 };
 const mostRemembered = 10_000;
+const trustedMs = 24 * 3600_000;
 
 /**
  * Failed client authentications, counted for all nodes in the database. A good one costs nothing: only a failure is
@@ -17,20 +19,33 @@ export function createAuthenticationFailures(deps: {
   key: PurposeKey;
 }): AuthenticationFailures {
   const blocked = new Map<string, Date>();
+  const trusted = new Map<string, Date>();
+  const remember = (place: Map<string, Date>, key: string, until: Date) => {
+    if (place.size >= mostRemembered) place.clear();
+    place.set(key, until);
+  };
+  // Whoever has one IPv6 address has a whole block of them, so failures are counted by block.
   const keyOf = (clientId: string, address: string) =>
-    `client secret ${mac(deps.key, JSON.stringify([clientId, address])).toString('base64url')}`;
+    `client secret ${mac(deps.key, JSON.stringify([clientId, addressBlockOf(address)])).toString('base64url')}`;
   return {
     blockedUntil(clientId, address) {
-      const until = blocked.get(keyOf(clientId, address));
-      return until && until > deps.now() ? until : undefined;
-    },
-    async count(clientId, address) {
       const key = keyOf(clientId, address);
-      const taken = await takeBudgets(deps.db, [{ key, ...allowed }], deps.now());
+      const now = deps.now();
+      const until = blocked.get(key);
+      if (!until || until <= now) return undefined;
+      return (trusted.get(key) ?? now) > now ? undefined : until;
+    },
+    async count(client, clientId, address) {
+      const key = keyOf(clientId, address);
+      // Made-up clients share one budget, or each would leave a row behind.
+      const counted = client ? key : keyOf('', address);
+      const taken = await takeBudgets(deps.db, [{ key: counted, ...allowed }], deps.now());
       if (taken.ok) return undefined;
-      if (blocked.size >= mostRemembered) blocked.clear();
-      blocked.set(key, taken.retryAt);
+      remember(blocked, key, taken.retryAt);
       return taken.retryAt;
+    },
+    trust(clientId, address) {
+      remember(trusted, keyOf(clientId, address), new Date(deps.now().getTime() + trustedMs));
     },
   };
 }

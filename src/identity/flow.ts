@@ -1,3 +1,4 @@
+import type { FormFields } from '../platform/form.ts';
 import { seal, unseal } from '../platform/seal.ts';
 import type { IdentityDeps } from './deps.ts';
 import type { AuthorizationRequest } from './domain/authorization-request.ts';
@@ -16,6 +17,8 @@ export type Flow = {
   phone?: string;
   resendAt?: number;
   notice?: 'already_on_its_way' | 'sent_again';
+  /** What the consent page has shown, and whose: exactly that is allowed by it. */
+  consentShown?: { sid: string; documents: boolean };
 };
 
 const lifetimeMs = 30 * 60_000;
@@ -23,7 +26,7 @@ const lifetimeMs = 30 * 60_000;
 export type OpenedFlow =
   | { kind: 'ok'; flow: Flow }
   | { kind: 'expired'; flow: Flow }
-  | { kind: 'other_browser' }
+  | { kind: 'other_browser'; flow: Flow }
   | { kind: 'broken' };
 
 export function sealFlow(deps: IdentityDeps, flow: Flow): string {
@@ -38,22 +41,29 @@ export function openFlow(
   const opened = sealed && unseal(deps.keys.flow, Buffer.from(sealed, 'base64url'), 'flow');
   if (!opened) return { kind: 'broken' };
   const flow = JSON.parse(opened.toString()) as Flow;
-  if (flow.browser !== browser) return { kind: 'other_browser' };
+  if (flow.browser !== browser) return { kind: 'other_browser', flow };
   return { kind: deps.now().getTime() - flow.startedAt > lifetimeMs ? 'expired' : 'ok', flow };
+}
+
+/** The server takes 16 kB of address and headers together; the rest is for cookies and what a browser adds. */
+const longestInAddress = 13_500;
+
+/** Whether something sealed fits into an address: what does not would break off halfway, at some later step. */
+export function fitsIntoAddress(sealed: string): boolean {
+  return sealed.length <= longestInAddress;
 }
 
 const postedForMs = 5 * 60_000;
 
 /** The parameters of a POST from another site, on their way to the GET that has our cookies with it. */
-export function sealPosted(deps: IdentityDeps, purpose: string, query: string): string {
-  return seal(deps.keys.flow, JSON.stringify({ query, at: deps.now().getTime() }), purpose).toString(
-    'base64url',
-  );
+export function sealPosted(deps: IdentityDeps, purpose: string, form: FormFields): string {
+  const posted = JSON.stringify({ form: [...form], at: deps.now().getTime() });
+  return seal(deps.keys.flow, posted, purpose).toString('base64url');
 }
 
-export function openPosted(deps: IdentityDeps, purpose: string, sealed: string): string | undefined {
+export function openPosted(deps: IdentityDeps, purpose: string, sealed: string): FormFields | undefined {
   const opened = unseal(deps.keys.flow, Buffer.from(sealed, 'base64url'), purpose);
   if (!opened) return undefined;
-  const { query, at } = JSON.parse(opened.toString()) as { query: string; at: number };
-  return deps.now().getTime() - at <= postedForMs ? query : undefined;
+  const { form, at } = JSON.parse(opened.toString()) as { form: [string, string[]][]; at: number };
+  return deps.now().getTime() - at <= postedForMs ? new Map(form) : undefined;
 }

@@ -80,7 +80,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       metrics: createIdentityMetrics(options.registry),
       pausedPrefixes: new Set(),
     },
-    outgoing: { allowPrivate: config.env === 'local', timeoutMs: 10_000, maxResponseBytes: 16 * 1024 },
+    outgoing: { allowPrivate: config.env === 'local', timeoutMs: 5_000, maxResponseBytes: 16 * 1024 },
   };
   return {
     deps,

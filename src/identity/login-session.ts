@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
+import type { Transaction } from '../platform/db.ts';
 import { equalInConstantTime } from '../platform/seal.ts';
 import type { IdentityDeps } from './deps.ts';
 import { acr } from './domain/authorization-request.ts';
@@ -7,7 +8,7 @@ import { longestMs } from './domain/session.ts';
 import type { UserId } from './domain/user.ts';
 import { makeRoutedSecret, readRoutedSecret } from './routed-secret.ts';
 import { endSessions } from './session-end.ts';
-import { findLiveSession, insertSession, type LiveSession } from './store/live-sessions.ts';
+import { findLiveSession, insertSession, type LiveSession, renewSession } from './store/live-sessions.ts';
 import { holdAccountByPhone } from './store/users.ts';
 import { findOrCreateUserByPhone } from './users.ts';
 
@@ -23,49 +24,46 @@ export async function sessionOf(
 }
 
 export type LoginResult =
-  | { ok: true; session: LiveSession }
+  | { ok: true; session: LiveSession; cookie: string }
   | { ok: false; refusal: 'inactive' | 'not_registered' };
 
 /**
- * Turns a proven number into a session. Every login makes a new one with a new cookie and ends the one this browser
- * had, so that nobody can fix a session beforehand and a shared computer does not carry the last person along.
+ * Turns a proven number into a session. Every login gives the browser a new cookie, so that nobody can fix a session
+ * beforehand. The same person who logs in again keeps the session, or every other partner would be logged out by it;
+ * another person gets one of their own, and the one before ends.
  */
 export async function logIn(
   deps: IdentityDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  tx: Transaction,
   phone: string,
+  former: LiveSession | undefined,
 ): Promise<LoginResult> {
-  const former = await sessionOf(deps, request);
+  const account = deps.config.selfRegistration
+    ? (await findOrCreateUserByPhone(tx, deps.users, phone)).account
+    : await holdAccountByPhone(tx, phone);
+  if (!account) return { ok: false, refusal: 'not_registered' };
+  if (account.status !== 'active') return { ok: false, refusal: 'inactive' };
+
   const authTime = deps.now();
+  const expiresAt = new Date(authTime.getTime() + longestMs);
+  const login = { userId: account.id, phone, authTime, acr, amr: ['sms'] };
+  if (former?.userId === account.id) {
+    const cookie = makeRoutedSecret([account.id, former.sid]);
+    const session = { ...login, sid: former.sid, cookieHash: cookie.hash };
+    if (await renewSession(tx, { ...session, expiresAt })) return { ok: true, session, cookie: cookie.text };
+  }
   const sid = randomUUID();
-  const result = await deps.db.transaction(async (tx): Promise<LoginResult & { cookie?: string }> => {
-    const account = deps.config.selfRegistration
-      ? (await findOrCreateUserByPhone(tx, deps.users, phone)).account
-      : await holdAccountByPhone(tx, phone);
-    if (!account) return { ok: false, refusal: 'not_registered' };
-    if (account.status !== 'active') return { ok: false, refusal: 'inactive' };
-    const cookie = makeRoutedSecret([account.id, sid]);
-    const session = {
-      userId: account.id,
-      sid,
-      cookieHash: cookie.hash,
-      phone,
-      authTime,
-      acr,
-      amr: ['sms'],
+  const cookie = makeRoutedSecret([account.id, sid]);
+  const session = { ...login, sid, cookieHash: cookie.hash };
+  await insertSession(tx, { ...session, expiresAt });
+  if (former) {
+    const end = {
+      userId: former.userId as UserId,
+      sid: former.sid,
+      reason: 'replaced' as const,
+      at: authTime,
     };
-    await insertSession(tx, { ...session, expiresAt: new Date(authTime.getTime() + longestMs) });
-    if (former) {
-      await endSessions(tx, {
-        userId: former.userId as UserId,
-        sid: former.sid,
-        reason: 'replaced',
-        at: authTime,
-      });
-    }
-    return { ok: true, session, cookie: cookie.text };
-  });
-  if (result.cookie) deps.cookies.set(reply, 'session', result.cookie);
-  return result;
+    await endSessions(tx, end);
+  }
+  return { ok: true, session, cookie: cookie.text };
 }

@@ -27,8 +27,11 @@ export async function authenticateMerchant(
   const until = deps.failures.blockedUntil(credentials.clientId, address);
   if (until) return { ok: false, reason: 'blocked', until };
   const client = await deps.clients.find(credentials.clientId);
-  if (client && isSecretOf(client, credentials.secret, deps.now())) return proofOf(client, client.scopes);
-  const blocked = await deps.failures.count(credentials.clientId, address);
+  if (client && isSecretOf(client, credentials.secret, deps.now())) {
+    deps.failures.trust(credentials.clientId, address);
+    return proofOf(client, client.scopes);
+  }
+  const blocked = await deps.failures.count(client, credentials.clientId, address);
   return blocked ? { ok: false, reason: 'blocked', until: blocked } : { ok: false, reason: 'invalid' };
 }
 

@@ -96,12 +96,16 @@ export async function sendCode(deps: CodeDeps, request: SendRequest): Promise<Se
   if (pauseEnd) return refuse(deps, 'conversion', pauseEnd);
 
   const code = deps.randomCode();
+  let counted = false;
   const refused = await deps.db.transaction(async (tx): Promise<Sent | undefined> => {
     const budgets = sendBudgets(deps, request, prefix);
     const taken = await takeBudgets(tx, budgets, now);
     if (taken.ok) {
       await insertCode(tx, owner, newCode(deps, request, code, now));
-      if (request.knownDevice === undefined) await countSent(tx, prefix, slotOf(now));
+      counted =
+        request.knownDevice === undefined &&
+        (await takeBudgets(tx, [conversionBudget(deps, request)], now)).ok;
+      if (counted) await countSent(tx, prefix, slotOf(now));
       return undefined;
     }
     // Of two tabs that asked at once, the one that came second waited for the first and now finds its code.
@@ -118,7 +122,9 @@ export async function sendCode(deps: CodeDeps, request: SendRequest): Promise<Se
   } catch (error) {
     deps.metrics.smsSent.inc({ outcome: 'failed' });
     deps.log.error({ failure: describeFailure(error) }, 'a one-time code could not be sent');
-    await deps.db.transaction((tx) => takeBack(tx, deps, request, { prefix, at: now }));
+    await deps.db.transaction((tx) =>
+      takeBack(tx, deps, request, { prefix: counted ? prefix : undefined, at: now }),
+    );
     return { outcome: 'send_failed' };
   }
   deps.metrics.smsSent.inc({ outcome: 'sent' });
@@ -133,24 +139,33 @@ export type ProofAttempt = {
   code: string;
 };
 
-export type Proof =
-  | { outcome: 'proven' }
+export type Proof<Result> =
+  | { outcome: 'proven'; result: Result }
   | { outcome: 'wrong'; attemptsLeft: number }
   | { outcome: 'expired' }
+  /** By this very browser, a moment ago: a form that was sent twice. */
+  | { outcome: 'just_used' }
   | { outcome: 'wait'; until: Date };
 
 /**
  * Checks a code. The guess is counted, and the count committed, before it is compared: guesses sent in parallel or
  * broken off halfway are counted all the same. A guess with no live code to aim at is not counted, or a stranger
- * could spend somebody's guesses without even asking for a code.
+ * could spend somebody's guesses without even asking for a code. What follows from a right one happens in the
+ * transaction that uses it up: both or neither.
  */
-export async function proveCode(deps: CodeDeps, attempt: ProofAttempt): Promise<Proof> {
+export async function proveCode<Result>(
+  deps: CodeDeps,
+  attempt: ProofAttempt,
+  onProven: (tx: Transaction) => Promise<Result>,
+): Promise<Proof<Result>> {
   const now = deps.now();
   const owner = ownerOf(deps, attempt);
   const failuresKey = hiddenKey(deps, 'guesses', deviceClass(attempt.knownDevice), attempt.phone);
 
   const counted = await deps.db.transaction(async (tx) => {
     const code = await lockNewestCode(tx, owner, before(now, codeLimits.lifetimeMs));
+    if (code?.usedAt && now.getTime() - code.usedAt.getTime() < justUsedMs)
+      return { outcome: 'just_used' as const };
     if (!code || !isLive(code, now)) return { outcome: 'expired' as const };
     const until = nextGuessAt(await lockHits(tx, failuresKey, now), now);
     if (until > now) return { outcome: 'wait' as const, until };
@@ -165,14 +180,18 @@ export async function proveCode(deps: CodeDeps, attempt: ProofAttempt): Promise<
   if (!equalInConstantTime(guess, code.codeHash)) {
     return { outcome: 'wrong', attemptsLeft: codeLimits.attemptsPerCode - code.attempts - 1 };
   }
-  const used = await useCode(deps.db, owner, {
-    createdAt: code.createdAt,
-    at: now,
-    failuresKey,
-    conversion: code.knownDevice ? undefined : conversionOf(deps, attempt.phone, code.createdAt),
+  return deps.db.transaction(async (tx): Promise<Proof<Result>> => {
+    const used = await useCode(tx, owner, {
+      createdAt: code.createdAt,
+      at: now,
+      failuresKey,
+      conversion: code.knownDevice ? undefined : conversionOf(deps, attempt.phone, code.createdAt),
+    });
+    return used ? { outcome: 'proven', result: await onProven(tx) } : { outcome: 'just_used' };
   });
-  return used ? { outcome: 'proven' } : { outcome: 'expired' };
 }
+
+const justUsedMs = 10_000;
 
 type Holder = { phone: string; browserId: string; knownDevice: string | undefined };
 
@@ -247,6 +266,12 @@ function sendBudgets(
   ];
 }
 
+/** Of one address block only a few sends count in an hour, or a single stranger could pause a whole country. */
+function conversionBudget(deps: CodeDeps, request: SendRequest): Budget {
+  const key = hiddenKey(deps, 'sms conversion', addressBlockOf(request.address));
+  return { key, max: 5, windowMs: hourMs };
+}
+
 function phoneKey(deps: CodeDeps, holder: Holder, window: string): string {
   return hiddenKey(deps, `sms phone ${window}`, deviceClass(holder.knownDevice), holder.phone);
 }
@@ -283,11 +308,11 @@ async function takeBack(
   tx: Transaction,
   deps: CodeDeps,
   request: SendRequest,
-  sent: { prefix: string; at: Date },
+  sent: { prefix: string | undefined; at: Date },
 ): Promise<void> {
   await giveBack(tx, [phoneKey(deps, request, codeLimits.sendsPerPhone[0].name)], sent.at);
   await withdrawCode(tx, ownerOf(deps, request), sent.at);
-  if (request.knownDevice === undefined) await uncountSent(tx, sent.prefix, slotOf(sent.at));
+  if (sent.prefix) await uncountSent(tx, sent.prefix, slotOf(sent.at));
 }
 
 function conversionOf(deps: CodeDeps, phone: string, sentAt: Date) {

@@ -36,8 +36,7 @@ export function pageAnswers(deps: IdentityDeps) {
   const options = (flow: Flow, status: number) => ({
     status,
     script: loginScript,
-    // Browsers apply the policy to the redirect that answers the form as well, and that leads to the client.
-    formAction: [targetOf(flow.request.redirectUri)],
+    formAction: targetsOf(flow.request.redirectUri),
   });
 
   return {
@@ -89,16 +88,22 @@ export function pageAnswers(deps: IdentityDeps) {
       return sendPage(reply, page, options(flow, shown.status ?? 200));
     },
 
-    async consent(request: FastifyRequest, reply: FastifyReply, flow: Flow, phone: string) {
+    async consent(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      flow: Flow,
+      session: { sid: string; phone: string },
+    ) {
       const client = await deps.clients.find(flow.request.clientId);
+      const documents = client?.identityDocuments ?? false;
       // The number stands in every access token, so the person is told of it whether its scope was asked for or not.
       const scopes = [...new Set([...flow.request.scopes, 'phone'])] as ConsentScope[];
-      if (client?.identityDocuments) scopes.push('identity_documents');
+      if (documents) scopes.push('identity_documents');
       const page = ConsentPage({
         ...frame(request, flow, '/auth/consent'),
-        ...form(flow, '/auth/consent'),
+        ...form({ ...flow, consentShown: { sid: session.sid, documents } }, '/auth/consent'),
         clientName: client?.name ?? '',
-        phone,
+        phone: session.phone,
         scopes,
         sessionHours: longestMs / 3600_000,
       });
@@ -125,8 +130,12 @@ export function pageAnswers(deps: IdentityDeps) {
   };
 }
 
-/** The origin of a web address, or the scheme of a native app's. */
-export function targetOf(redirectUri: string): string {
+/**
+ * Browsers apply the policy to every redirect that follows a form, the client's own ones included, and many clients
+ * send people on from their callback to another host. So the scheme is allowed beside the origin, and a native app's
+ * scheme alone.
+ */
+export function targetsOf(redirectUri: string): string[] {
   const { origin, protocol } = new URL(redirectUri);
-  return origin === 'null' ? protocol : origin;
+  return origin === 'null' ? [protocol] : [origin, protocol];
 }

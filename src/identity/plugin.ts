@@ -7,6 +7,7 @@ import type {
 } from 'fastify';
 import { parseForm } from '../platform/form.ts';
 import { refusalOf, takeNoBody } from '../platform/http.ts';
+import { ClientGone } from './continue-login.ts';
 import type { IdentityDeps } from './deps.ts';
 import { OAuthError } from './oauth-error.ts';
 import { pageAnswers } from './page-answers.ts';
@@ -50,6 +51,7 @@ export const identityPages: FastifyPluginAsync<IdentityDeps> = async (app, deps)
   const answer = pageAnswers(deps);
   takeForms(app);
   app.setErrorHandler((error: FastifyError, request, reply) => {
+    if (error instanceof ClientGone) return answer.message(request, reply, 'unknown_client', { status: 400 });
     const refusal = refusalOf(error);
     if (refusal.status >= 500) request.log.error({ err: error }, 'a login page failed');
     return answer.message(

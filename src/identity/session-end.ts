@@ -41,18 +41,29 @@ export async function endParts(
   { reason, at }: { reason: SessionEndReason; at: Date },
 ): Promise<void> {
   if (sessions.length === 0) return;
+  const toTell = await endClientSessionsOfSessions(tx, sessions, at);
   await revokeGrantsOfSessions(tx, sessions, { reason, at });
-  for (const { userId, sid, clientId } of await endClientSessionsOfSessions(tx, sessions, at)) {
+  for (const { userId, sid, clientId } of toTell) {
     const notice: LogoutNotice = { userId, sid, clientId, deliveryId: randomUUID() };
-    await addJob(tx, backchannelLogout.name, notice, { maxAttempts: backchannelLogout.maxAttempts });
+    // One at a time for each client, after everything else: a partner that does not answer holds up nobody else.
+    await addJob(tx, backchannelLogout.name, notice, {
+      maxAttempts: backchannelLogout.maxAttempts,
+      queue: `backchannel ${clientId}`,
+      priority: 10,
+    });
   }
 }
 
-/** Ends one client's part of a session; the rest lives on. Nobody is told: the client itself asked for it. */
+/**
+ * Ends one client's part of a session; the rest lives on. Nobody is told: the client itself asked for it. As
+ * everywhere, the part is locked before its families, so that nobody waits in a circle; an exchange that holds the
+ * part is waited for, and its family seen.
+ */
 export async function endClientSession(
   tx: Transaction,
   end: { userId: UserId; sid: string; clientId: string; reason: string; at: Date },
 ): Promise<boolean> {
+  const ended = await endClientPart(tx, end, end.at);
   await revokeGrantsOfClient(tx, end, end);
-  return endClientPart(tx, end, end.at);
+  return ended;
 }

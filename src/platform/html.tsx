@@ -85,7 +85,7 @@ export function pagePolicy({ formAction, script }: PageOptions): string {
 
 /** An origin (`https://partner.example`) or the scheme of a native app (`com.example.app:`), and nothing that could end the directive. */
 function sourceOf(target: string): string {
-  if (!/^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.[\]:-]+)?$/i.test(target)) {
+  if (!/^[a-z][a-z0-9+.-]*:(\/\/[\w.[\]:-]+)?$/i.test(target)) {
     throw new Error(`not a source for a content security policy: ${JSON.stringify(target)}`);
   }
   return target;

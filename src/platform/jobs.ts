@@ -21,16 +21,20 @@ export type Job = {
   cron?: string;
 };
 
-/** Adds a job inside the caller's transaction: it exists exactly when what it follows from does. */
+/**
+ * Adds a job inside the caller's transaction: it exists exactly when what it follows from does. Of the jobs in one
+ * `queue` one runs at a time; those with a higher `priority` number wait for the others.
+ */
 export async function addJob(
   tx: Transaction,
   name: string,
   payload: object,
-  options: { runAt?: Date; key?: string; maxAttempts?: number } = {},
+  options: { runAt?: Date; key?: string; maxAttempts?: number; queue?: string; priority?: number } = {},
 ): Promise<void> {
   await tx.run(sql`
     select graphile_worker.add_job(
-      ${name}, ${JSON.stringify(payload)}::json, run_at := ${options.runAt ?? null}::timestamptz,
+      ${name}, ${JSON.stringify(payload)}::json, queue_name := ${options.queue ?? null}::text,
+      priority := ${options.priority ?? 0}::smallint, run_at := ${options.runAt ?? null}::timestamptz,
       max_attempts := ${options.maxAttempts ?? 25}::int, job_key := ${options.key ?? null}::text)`);
 }
 

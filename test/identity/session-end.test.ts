@@ -163,8 +163,10 @@ test('what an exchange under way produces dies with the session that ends meanwh
       values (${userId}, ${sid}, ${clientId}, '{}', ${now()})`);
     await tx.run(sql`
       insert into identity.grants
-        (user_id, grant_id, client_id, sid, scopes, token_hash, rotated_at, expires_at, created_at)
-      values (${userId}, ${randomUUID()}, ${clientId}, ${sid}, '{}', ${randomBytes(32)}, ${now()}, ${now()}, ${now()})`);
+        (user_id, grant_id, client_id, sid, scopes, token_hash, rotated_at, expires_at, created_at, phone, auth_time,
+          acr, amr)
+      values (${userId}, ${randomUUID()}, ${clientId}, ${sid}, '{}', ${randomBytes(32)}, ${now()}, ${now()}, ${now()},
+        '+994500000000', ${now()}, 'urn:tollgate:otp-sms', '{sms}')`);
   });
   assert.equal(await ended, true);
   const { liveClients, liveGrants } = await sessionState(db, sid);
@@ -444,8 +446,10 @@ async function addRowsAroundTheLine(): Promise<void> {
       values (${id}, ${hash}, ${name}, ${id}, '', '{}', ${minutesAgo(10, extraMs)})`);
     await own.run(sql`
       insert into identity.grants
-        (user_id, grant_id, client_id, sid, scopes, token_hash, rotated_at, expires_at, created_at)
-      values (${id}, ${id}, ${name}, ${id}, '{}', ${hash}, ${now()}, ${daysAgo(1, extraMs)}, ${now()})`);
+        (user_id, grant_id, client_id, sid, scopes, token_hash, rotated_at, expires_at, created_at, phone, auth_time,
+          acr, amr)
+      values (${id}, ${id}, ${name}, ${id}, '{}', ${hash}, ${now()}, ${daysAgo(1, extraMs)}, ${now()},
+        '+994500000000', ${now()}, 'urn:tollgate:otp-sms', '{sms}')`);
     await own.run(sql`
       insert into identity.sessions (user_id, sid, cookie_hash, phone, auth_time, acr, amr, last_seen_at, expires_at,
         ended_at, end_reason)

@@ -57,7 +57,7 @@ export async function startTestApp(env: Record<string, string> = {}): Promise<Te
     async close() {},
   };
   const areas = await openAreas({ config, db, log, metrics, now: clock.now, sms });
-  if (config.server.env === 'local') await seedDemo(areas, config.server.urls.base);
+  if (config.server.demo) await seedDemo(areas, config.server.urls.base);
   const lifecycle = { started: true, draining: false };
   const health = { lifecycle, db, migrationLevel: '', metricsText: () => metrics.registry.metrics() };
   const app = await buildApp({ config, log, metrics, health, areas });

@@ -1,6 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { insertMerchant, insertTerminal, type Merchant } from '../../src/checkout/store/merchants.ts';
+import { sql } from '../../src/platform/db.ts';
 import type { TestApp } from './app.ts';
 import { type Answer, formsOf } from './partner.ts';
+import { addClient } from './sessions.ts';
 
 export const demoMerchant = {
   merchantId: 'DEMOMERCHANT001',
@@ -131,4 +134,46 @@ export async function paidPayment(service: TestApp, changes: object = {}): Promi
 export function refund(service: TestApp, paymentId: string, value: string, key?: string): Promise<Answer> {
   const body = { paymentId, amount: { value, currency: 'AZN' } };
   return call(service, 'POST', '/v1/refunds', { body, ...(key ? { key } : {}) });
+}
+
+export type TestMerchant = { merchantId: string; authorization: string; order: typeof order };
+
+/** Another merchant, on the given terms, with one terminal and a program of its own. */
+export async function addMerchant(
+  service: TestApp,
+  terms: Partial<Omit<Merchant, 'terminals' | 'disabledAt'>> & { scopes?: string[] } = {},
+): Promise<TestMerchant> {
+  const { scopes = ['payments', 'refunds'], ...given } = terms;
+  const merchantId = given.merchantId ?? `M${randomBytes(6).toString('hex')}`;
+  const at = service.clock.now();
+  const secret = randomBytes(24).toString('base64url');
+  await insertMerchant(
+    service.db,
+    {
+      merchantId,
+      name: 'Another Shop',
+      returnUrlOrigins: ['http://localhost:4000'],
+      feeBasisPoints: 0,
+      feeFixed: 0n,
+      balanceFloor: 0n,
+      requestsPerSecond: 1_000_000,
+      ...given,
+    },
+    at,
+  );
+  const terminalId = 'OTHERTRM';
+  await insertTerminal(service.db, { merchantId, terminalId, currencies: ['AZN', 'JPY', 'KWD'] }, at);
+  const clientId = await addClient(service.db, {
+    grantTypes: ['client_credentials'],
+    scopes,
+    redirectUris: [],
+    secretHash: createHash('sha256').update(secret).digest(),
+    merchantId,
+  });
+  return { merchantId, authorization: basic(clientId, secret), order: { ...order, merchantId, terminalId } };
+}
+
+/** Races send more than a merchant may in a second. To be called before the first request. */
+export async function liftRequestRate(service: TestApp): Promise<void> {
+  await service.db.run(sql`update checkout.merchants set requests_per_second = 1000000`);
 }

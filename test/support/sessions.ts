@@ -49,9 +49,11 @@ export async function addSession(
       values (${userId}, ${sid}, ${clientId}, '{openid}', ${authTime})`);
     await db.run(sql`
       insert into identity.grants
-        (user_id, grant_id, client_id, sid, scopes, token_hash, rotated_at, expires_at, created_at)
+        (user_id, grant_id, client_id, sid, scopes, token_hash, rotated_at, expires_at, created_at, phone, auth_time,
+          acr, amr)
       values (${userId}, ${randomUUID()}, ${clientId}, ${sid}, '{openid}', ${randomBytes(32)}, ${authTime},
-        ${new Date(authTime.getTime() + 30 * 60_000)}, ${authTime})`);
+        ${new Date(authTime.getTime() + 30 * 60_000)}, ${authTime}, '+994500000000', ${authTime},
+        'urn:tollgate:otp-sms', '{sms}')`);
   }
   return sid;
 }

@@ -65,10 +65,10 @@ export function checkAuthorizationRequest(
   for (const [name, values] of parameters) {
     if (values.length > 1) return back('invalid_request', `${printable(name)} is given more than once.`);
   }
-  if (parameters.has('request')) return back('request_not_supported', 'request objects are not supported.');
-  if (parameters.has('request_uri'))
+  if (one(parameters, 'request')) return back('request_not_supported', 'request objects are not supported.');
+  if (one(parameters, 'request_uri'))
     return back('request_uri_not_supported', 'request_uri is not supported.');
-  if (parameters.has('registration'))
+  if (one(parameters, 'registration'))
     return back('registration_not_supported', 'registration is not supported.');
   if ((one(parameters, 'response_mode') ?? 'query') !== 'query') {
     return back('invalid_request', 'response_mode must be query.');

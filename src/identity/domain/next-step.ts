@@ -13,7 +13,9 @@ export type StepFacts = {
   hintedUserId: string | null | undefined;
   /** Only clients outside the ecosystem ask. */
   asksConsent: boolean;
-  consent: { scopes: string[]; grantedAt: Date } | undefined;
+  /** Whether the client would see identity documents, which the person must have been told. */
+  asksDocuments: boolean;
+  consent: { scopes: string[]; identityDocuments: boolean; grantedAt: Date } | undefined;
 };
 
 export type NextStep =
@@ -30,7 +32,7 @@ export function nextStep(facts: StepFacts): NextStep {
     error: { redirectUri: request.redirectUri, state: request.state, error, description },
   });
   const silent = request.prompt.includes('none');
-  const justLoggedIn = session !== undefined && session.authTime >= facts.startedAt;
+  const justLoggedIn = session !== undefined && isForThisRequest(session, facts);
 
   if (hintedUserId === null)
     return back('invalid_request', 'id_token_hint is not an ID token of this service.');
@@ -46,6 +48,13 @@ export function nextStep(facts: StepFacts): NextStep {
   return { kind: 'grant' };
 }
 
+/** A login made for this request satisfies it, but not for ever: its pages can be opened again for half an hour. */
+function isForThisRequest(session: SessionFacts, { request, startedAt, now }: StepFacts): boolean {
+  const ageMs = now.getTime() - session.authTime.getTime();
+  const longestMs = Math.max((request.maxAgeSeconds ?? Number.POSITIVE_INFINITY) * 1000, 60_000);
+  return session.authTime >= startedAt && ageMs <= longestMs;
+}
+
 function needsLogin({ request, session, hintedUserId, now }: StepFacts, justLoggedIn: boolean): boolean {
   if (!session) return true;
   if (justLoggedIn) return false;
@@ -55,8 +64,10 @@ function needsLogin({ request, session, hintedUserId, now }: StepFacts, justLogg
   return request.maxAgeSeconds !== undefined && ageMs > request.maxAgeSeconds * 1000;
 }
 
-function needsConsent({ request, asksConsent, consent, startedAt }: StepFacts): boolean {
-  if (request.prompt.includes('consent')) return consent === undefined || consent.grantedAt < startedAt;
-  if (!asksConsent) return false;
-  return consent === undefined || !request.scopes.every((scope) => consent.scopes.includes(scope));
+function needsConsent({ request, asksConsent, asksDocuments, consent, startedAt }: StepFacts): boolean {
+  const insists = request.prompt.includes('consent');
+  if (!insists && !asksConsent) return false;
+  if (consent === undefined || !request.scopes.every((scope) => consent.scopes.includes(scope))) return true;
+  if (asksConsent && asksDocuments && !consent.identityDocuments) return true;
+  return insists && consent.grantedAt < startedAt;
 }

@@ -6,8 +6,8 @@ import type { Client } from '../domain/client.ts';
 import { OAuthError } from '../oauth-error.ts';
 import { makeRoutedSecret, readRoutedSecret } from '../routed-secret.ts';
 import { exchangeCode, findCode } from '../store/authorization-codes.ts';
-import { revokeGrant } from '../store/grants.ts';
 import { issuePersonTokens } from '../tokens.ts';
+import { revokeReplayed } from './replay.ts';
 import { personAnswer, type TokenAnswer } from './token-answer.ts';
 
 /** Exchanges a one-time code for the first tokens of a family. */
@@ -65,12 +65,7 @@ async function refuse(
   }
   // A code that comes twice may be in the hands of a thief: whatever it produced dies (RFC 6749, 4.1.2).
   if (found?.grantId) {
-    await revokeGrant(deps.db, {
-      userId: key.userId,
-      grantId: found.grantId,
-      reason: 'code_reused',
-      now: deps.now(),
-    });
+    await revokeReplayed(deps, { ...key, grantId: found.grantId, reason: 'code_reused' });
   }
   return new OAuthError('invalid_grant');
 }

@@ -5,8 +5,9 @@ import type { IdentityDeps } from '../deps.ts';
 import type { Client } from '../domain/client.ts';
 import { OAuthError } from '../oauth-error.ts';
 import { makeRoutedSecret, readRoutedSecret } from '../routed-secret.ts';
-import { findGrant, type Refreshed, revokeGrant, rotateGrant } from '../store/grants.ts';
+import { findGrant, type Refreshed, rotateGrant } from '../store/grants.ts';
 import { issuePersonTokens } from '../tokens.ts';
+import { revokeReplayed } from './replay.ts';
 import { personAnswer, type TokenAnswer } from './token-answer.ts';
 
 /** A client whose answer was lost, or whose two tabs refreshed at once, may come back with the same token this long. */
@@ -80,9 +81,7 @@ async function retryOrRefuse(
     const successor = unseal(successorKey(token), grant.successorSealed, key.grantId);
     if (successor) return { refreshed: grant, refreshToken: successor.toString() };
   }
-  if (await revokeGrant(deps.db, { ...key, reason: 'refresh_token_reused', now })) {
-    deps.log.warn({ clientId: key.clientId, userId: key.userId }, 'refresh token replayed; family revoked');
-  }
+  await revokeReplayed(deps, { ...key, reason: 'refresh_token_reused' });
   throw new OAuthError('invalid_grant');
 }
 

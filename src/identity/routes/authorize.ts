@@ -1,10 +1,10 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { type FormFields, parseForm, queryOf } from '../../platform/form.ts';
+import { type FormFields, queryOf } from '../../platform/form.ts';
 import { browserOf } from '../browser.ts';
 import { decideFor, follow, sendBack } from '../continue-login.ts';
 import type { IdentityDeps } from '../deps.ts';
 import { checkAuthorizationRequest, type PageError } from '../domain/authorization-request.ts';
-import { openPosted, sealPosted } from '../flow.ts';
+import { fitsIntoAddress, openPosted, sealFlow, sealPosted } from '../flow.ts';
 import { pageAnswers } from '../page-answers.ts';
 import { chooseLanguage, type MessageKind } from '../pages/texts.ts';
 import { authorizeSchema } from './authorize-schema.ts';
@@ -25,18 +25,15 @@ export const authorize: FastifyPluginAsync<IdentityDeps> = async (app, deps) => 
     const query = queryOf(request.url);
     const posted = query.get('posted')?.[0];
     if (posted === undefined) return begin(request, reply, query);
-    const text = openPosted(deps, 'authorize', posted);
-    if (text === undefined) return answer.message(request, reply, 'page_expired', { status: 400 });
-    return begin(request, reply, parseForm(text));
+    const form = openPosted(deps, 'authorize', posted);
+    if (form === undefined) return answer.message(request, reply, 'page_expired', { status: 400 });
+    return begin(request, reply, form);
   });
 
   app.post('/auth/ssoValidateUser', { schema: { hide: true } }, async (request, reply) => {
-    const form = request.body as FormFields;
-    const query = new URLSearchParams(
-      [...form].flatMap(([name, values]) => values.map((value) => [name, value])),
-    );
     // A form on another site brings none of our cookies; the redirect does, so the session is seen.
-    const posted = sealPosted(deps, 'authorize', query.toString());
+    const posted = sealPosted(deps, 'authorize', request.body as FormFields);
+    if (!fitsIntoAddress(posted)) return answer.message(request, reply, 'bad_request', { status: 413 });
     return reply.redirect(`${deps.urls.sso}/auth/ssoValidateUser?posted=${posted}`, 303);
   });
 
@@ -58,6 +55,9 @@ export const authorize: FastifyPluginAsync<IdentityDeps> = async (app, deps) => 
       browser: browserOf(deps, request, reply),
     };
     const decision = await decideFor(deps, request, flow);
+    const needsPages = decision.step.kind === 'login' || decision.step.kind === 'consent';
+    if (needsPages && !fitsIntoAddress(sealFlow(deps, flow)))
+      return answer.message(request, reply, 'bad_request', { status: 400 });
     if (decision.step.kind === 'login') return answer.phone(request, reply, flow);
     return follow(deps, reply, flow, decision);
   }

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { type FormFields, parseForm, queryOf } from '../../platform/form.ts';
+import { type FormFields, queryOf } from '../../platform/form.ts';
 import { sendPage } from '../../platform/html.tsx';
 import { seal, unseal } from '../../platform/seal.ts';
 import { redirectWith } from '../authorization-response.ts';
@@ -8,9 +8,9 @@ import { browserOf, csrfTokenOf, isCsrfTokenOf, knownBrowserOf } from '../browse
 import type { IdentityDeps } from '../deps.ts';
 import type { Client } from '../domain/client.ts';
 import type { UserId } from '../domain/user.ts';
-import { openPosted, sealPosted } from '../flow.ts';
+import { fitsIntoAddress, openPosted, sealPosted } from '../flow.ts';
 import { sessionOf } from '../login-session.ts';
-import { pageAnswers, targetOf } from '../page-answers.ts';
+import { pageAnswers, targetsOf } from '../page-answers.ts';
 import { loginScript } from '../pages/login-script.ts';
 import { ConfirmLogoutPage, SignedOutPage } from '../pages/logout-pages.tsx';
 import { chooseLanguage, type Language } from '../pages/texts.ts';
@@ -45,7 +45,7 @@ const schema = {
 };
 
 /** Where the browser goes afterwards, once it is known to be an address of the client that asks. */
-type Return = { href: string; clientName: string; target: string };
+type Return = { href: string; clientName: string; targets: string[] };
 type Wish = { back: Return | undefined; hintedSid: string | undefined; language: Language };
 
 export const endSessionRoutes: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
@@ -55,19 +55,15 @@ export const endSessionRoutes: FastifyPluginAsync<IdentityDeps> = async (app, de
   app.get('/auth/logout', { schema, ...documentedOnly }, async (request, reply) => {
     const query = queryOf(request.url);
     const posted = query.get('posted')?.[0];
-    const text = posted === undefined ? undefined : openPosted(deps, 'logout', posted);
-    if (posted !== undefined && text === undefined) {
-      return answer.message(request, reply, 'page_expired', { status: 400 });
-    }
-    return begin(request, reply, text === undefined ? query : parseForm(text));
+    const parameters = posted === undefined ? query : openPosted(deps, 'logout', posted);
+    if (!parameters) return answer.message(request, reply, 'page_expired', { status: 400 });
+    return begin(request, reply, parameters);
   });
 
   app.post('/auth/logout', { schema: { hide: true } }, async (request, reply) => {
-    const form = request.body as FormFields;
-    const query = new URLSearchParams(
-      [...form].flatMap(([name, values]) => values.map((value) => [name, value])),
-    );
-    return reply.redirect(`${sso}/auth/logout?posted=${sealPosted(deps, 'logout', query.toString())}`, 303);
+    const posted = sealPosted(deps, 'logout', request.body as FormFields);
+    if (!fitsIntoAddress(posted)) return answer.message(request, reply, 'bad_request', { status: 413 });
+    return reply.redirect(`${sso}/auth/logout?posted=${posted}`, 303);
   });
 
   app.post('/auth/logout/confirm', { schema: { hide: true } }, async (request, reply) => {
@@ -106,7 +102,7 @@ export const endSessionRoutes: FastifyPluginAsync<IdentityDeps> = async (app, de
     const clientId = one('client_id') ?? hint?.clientId;
     if (hint && clientId !== hint.clientId) return 'bad_request';
     const client = clientId === undefined ? undefined : await deps.clients.find(clientId);
-    if (clientId !== undefined && !client) return 'bad_request';
+    if (clientId !== undefined && (!client || client.disabledAt)) return 'bad_request';
 
     const redirectUri = one('post_logout_redirect_uri');
     if (redirectUri === undefined) return { back: undefined, hintedSid: hint?.sid, language };
@@ -116,7 +112,7 @@ export const endSessionRoutes: FastifyPluginAsync<IdentityDeps> = async (app, de
 
   function backTo(client: Client, redirectUri: string, state: string | undefined): Return {
     const href = state === undefined ? redirectUri : redirectWith(redirectUri, { state });
-    return { href, clientName: client.name, target: targetOf(redirectUri) };
+    return { href, clientName: client.name, targets: targetsOf(redirectUri) };
   }
 
   function confirm(request: FastifyRequest, reply: FastifyReply, wish: Wish, session: LiveSession) {
@@ -130,7 +126,7 @@ export const endSessionRoutes: FastifyPluginAsync<IdentityDeps> = async (app, de
       phone: session.phone,
       stayHref: wish.back?.href,
     });
-    return sendPage(reply, page, { formAction: wish.back ? [wish.back.target] : [], script: loginScript });
+    return sendPage(reply, page, { formAction: wish.back ? wish.back.targets : [], script: loginScript });
   }
 
   function openWish(browser: string, sealed: string): Wish | undefined {

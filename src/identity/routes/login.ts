@@ -1,11 +1,12 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type FormFields, queryOf } from '../../platform/form.ts';
+import { authorizationLink } from '../authorization-response.ts';
 import { deviceKnownFor, isCsrfTokenOf, knownBrowserOf, rememberDevice } from '../browser.ts';
 import { decide, decideFor, follow } from '../continue-login.ts';
 import type { IdentityDeps } from '../deps.ts';
 import { normalizeCode } from '../domain/one-time-code.ts';
 import { parsePhone } from '../domain/phone.ts';
-import { type Flow, openFlow } from '../flow.ts';
+import { type Flow, type OpenedFlow, openFlow } from '../flow.ts';
 import { logIn } from '../login-session.ts';
 import { proveCode, type Sent, sendCode } from '../one-time-codes.ts';
 import { pageAnswers } from '../page-answers.ts';
@@ -74,7 +75,10 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
       return answer.code(request, reply, flow, { error: { kind: 'malformed' }, status: 400 });
     }
     const knownDevice = deviceKnownFor(deps, request, phone);
-    const proof = await proveCode(deps.codes, { phone, browserId: flow.browser, knownDevice, code: typed });
+    // The code is used up in the transaction that makes the session: if that fails, the code can be sent again.
+    const attempt = { phone, browserId: flow.browser, knownDevice, code: typed };
+    const former = before.session;
+    const proof = await proveCode(deps.codes, attempt, (tx) => logIn(deps, tx, phone, former));
     switch (proof.outcome) {
       case 'wrong':
         return answer.code(request, reply, flow, {
@@ -84,6 +88,9 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
               : { kind: 'expired' },
           status: 400,
         });
+      case 'just_used':
+        // The same form came twice: the first one has logged this browser in, and the page finds that out.
+        return reply.redirect(answer.link('/auth/code', flow), 303);
       case 'expired':
         return answer.code(request, reply, flow, { error: { kind: 'expired' }, status: 400 });
       case 'wait':
@@ -92,7 +99,7 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
           status: 429,
         });
     }
-    const result = await logIn(deps, request, reply, phone);
+    const { result } = proof;
     if (!result.ok) {
       const kind = result.refusal === 'inactive' ? 'account_inactive' : 'registration_closed';
       return answer.message(request, reply, kind, {
@@ -101,6 +108,7 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
         next: { label: 'another_number', href: answer.link('/auth/login', flow) },
       });
     }
+    deps.cookies.set(reply, 'session', result.cookie);
     rememberDevice(deps, request, reply, phone);
     return follow(deps, reply, flow, await decide(deps, flow, result.session));
   });
@@ -125,7 +133,7 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
     if (!flow) return reply;
     const decision = await decideFor(deps, request, flow);
     if (decision.step.kind !== 'consent' || !decision.session) return follow(deps, reply, flow, decision);
-    return answer.consent(request, reply, flow, decision.session.phone);
+    return answer.consent(request, reply, flow, decision.session);
   });
 
   app.post('/auth/consent', hidden, async (request, reply) => {
@@ -133,6 +141,8 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
     if (!flow) return reply;
     const decision = await decideFor(deps, request, flow);
     if (decision.step.kind !== 'consent' || !decision.session) return follow(deps, reply, flow, decision);
+    // Another tab has logged somebody else in meanwhile: they have not been asked yet.
+    if (flow.consentShown?.sid !== decision.session.sid) return follow(deps, reply, flow, decision);
     const { redirectUri, state, scopes, clientId } = flow.request;
     if (fieldOf(request, 'decision') !== 'allow') {
       const error = {
@@ -143,12 +153,11 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
       };
       return follow(deps, reply, flow, { ...decision, step: { kind: 'error', error } });
     }
-    const client = await deps.clients.find(clientId);
     await saveConsent(deps.db, {
       userId: decision.session.userId,
       clientId,
       scopes,
-      identityDocuments: client?.identityDocuments ?? false,
+      identityDocuments: flow.consentShown.documents,
       grantedAt: deps.now(),
     });
     return follow(deps, reply, flow, await decide(deps, flow, decision.session));
@@ -163,7 +172,7 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
   function submittedFlow(request: FastifyRequest, reply: FastifyReply): Flow | undefined {
     const browser = knownBrowserOf(deps, request);
     if (!browser || !isCsrfTokenOf(deps, browser, fieldOf(request, 'csrf'))) {
-      answer.message(request, reply, 'other_browser', { status: 403 });
+      otherBrowser(request, reply, openFlow(deps, fieldOf(request, 'flow'), browser), 403);
       return undefined;
     }
     return checkedFlow(request, reply, fieldOf(request, 'flow'));
@@ -178,23 +187,29 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
     switch (opened.kind) {
       case 'ok':
         return opened.flow;
-      case 'expired': {
-        // The request itself is still good: one click begins it anew.
-        const flow = { ...opened.flow, startedAt: deps.now().getTime() };
-        answer.message(request, reply, 'page_expired', {
-          status: 400,
-          language: answer.languageOf(request, flow),
-          next: { label: 'start_again', href: answer.link('/auth/login', flow) },
-        });
+      case 'expired':
+        answer.message(request, reply, 'page_expired', { status: 400, ...startAgain(request, opened.flow) });
         return undefined;
-      }
       case 'other_browser':
+        otherBrowser(request, reply, opened, 400);
+        return undefined;
       case 'broken':
-        answer.message(request, reply, opened.kind === 'broken' ? 'bad_request' : 'other_browser', {
-          status: 400,
-        });
+        answer.message(request, reply, 'bad_request', { status: 400 });
         return undefined;
     }
+  }
+
+  function otherBrowser(request: FastifyRequest, reply: FastifyReply, opened: OpenedFlow, status: number) {
+    const way = opened.kind === 'broken' ? {} : startAgain(request, opened.flow);
+    return answer.message(request, reply, 'other_browser', { status, ...way });
+  }
+
+  /** The way on is the client's own link, with nothing of what somebody else may have typed. */
+  function startAgain(request: FastifyRequest, flow: Flow) {
+    return {
+      language: answer.languageOf(request, flow),
+      next: { label: 'start_again' as const, href: authorizationLink(deps.urls.sso, flow.request) },
+    };
   }
 
   function send(request: FastifyRequest, flow: FlowWithPhone): Promise<Sent> {

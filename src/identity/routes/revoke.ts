@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import type { FormFields } from '../../platform/form.ts';
+import { equalInConstantTime } from '../../platform/seal.ts';
 import { authenticateClient, single } from '../client-authentication.ts';
 import type { IdentityDeps } from '../deps.ts';
 import type { Client } from '../domain/client.ts';
@@ -63,5 +64,9 @@ async function sessionOf(
   if (!read) return undefined;
   const { userId, grantId } = read;
   const grant = await findGrant(deps.db, { userId, grantId, clientId: client.clientId, now: deps.now() });
-  return grant && { userId: userId as UserId, sid: grant.sid };
+  const former = grant?.previousTokenHash;
+  const isOurs =
+    grant &&
+    (equalInConstantTime(read.hash, grant.tokenHash) || (former && equalInConstantTime(read.hash, former)));
+  return isOurs ? { userId: userId as UserId, sid: grant.sid } : undefined;
 }

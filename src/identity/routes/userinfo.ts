@@ -73,7 +73,7 @@ export const userinfo: FastifyPluginAsyncTypebox<IdentityDeps> = async (app, dep
         findTokenHolder(deps.db, deps.keys.documents, { ...token, now: deps.now() }),
         deps.clients.find(token.clientId),
       ]);
-      if (!holder || !client || client.disabledAt) throw invalidToken();
+      if (!holder || !client) throw invalidToken();
       // The ecosystem is one house. Outside it a client sees what the person was shown when they consented.
       const trusted = client.audience === 'ecosystem';
       return profileJson(holder.user, {

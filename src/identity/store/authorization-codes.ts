@@ -64,9 +64,9 @@ export type Exchanged = Login & {
 
 /**
  * Uses the code up and makes the refresh token's family in one statement. Its own client may try a code once: with
- * the wrong verifier or address it is used up all the same. The session is locked, so that a logout at the same
- * moment either comes first, and nothing is made, or comes after, and sees what was made. The activity is written
- * even within the minute, so that the new refresh token has its whole life.
+ * the wrong verifier or address it is used up all the same. The session and the client's part of it are locked, so
+ * that a logout or a revocation at the same moment either comes first, and nothing is made, or comes after, and sees
+ * what was made. The activity is written even within the minute, so that the new refresh token has its whole life.
  */
 export async function exchangeCode(db: Queryable, exchange: Exchange): Promise<Exchanged | undefined> {
   const { now } = exchange;
@@ -83,19 +83,24 @@ export async function exchangeCode(db: Queryable, exchange: Exchange): Promise<E
           ${new Date(now.getTime() + idleMs)}::timestamptz, s.expires_at) as refresh_expires_at
       from used
       join identity.sessions s on s.user_id = used.user_id and s.sid = used.sid
+      join identity.client_sessions p
+        on p.user_id = used.user_id and p.sid = used.sid and p.client_id = ${exchange.clientId}
       join identity.users u on u.user_id = used.user_id and u.active
       join identity.clients c on c.client_id = ${exchange.clientId} and c.disabled_at is null
       where used.expires_at > ${now} and used.redirect_uri = ${exchange.redirectUri}
         and used.code_challenge is not distinct from ${exchange.codeChallenge ?? null}::text
         and s.ended_at is null and s.expires_at > ${now} and s.last_seen_at > ${new Date(now.getTime() - idleMs)}
-      for no key update of s
+        and p.ended_at is null
+      for no key update of s, p
     ), seen as (
       update identity.sessions s set last_seen_at = ${now} from good
       where s.user_id = good.user_id and s.sid = good.sid
     ), made as (
       insert into identity.grants
-        (user_id, grant_id, client_id, sid, scopes, nonce, token_hash, rotated_at, expires_at, created_at)
-      select user_id, ${exchange.grantId}, ${exchange.clientId}, sid, scopes, nonce, ${exchange.tokenHash}, ${now},
+        (user_id, grant_id, client_id, sid, scopes, nonce, phone, auth_time, acr, amr, token_hash, rotated_at,
+          expires_at, created_at)
+      select user_id, ${exchange.grantId}, ${exchange.clientId}, sid, scopes, nonce, phone, auth_time, acr, amr,
+        ${exchange.tokenHash}, ${now},
         refresh_expires_at, ${now}
       from good
     )

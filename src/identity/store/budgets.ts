@@ -37,11 +37,3 @@ export async function lockHits(tx: Transaction, key: string, now: Date): Promise
     returning hits`);
   return hits;
 }
-
-export async function deleteExpiredBudgets(db: Queryable, now: Date): Promise<number> {
-  return db.run(sql`
-    delete from identity.budgets where key in (
-      select key from identity.budgets where expires_at < ${now} order by key collate "C" limit 10000
-      for update skip locked
-    )`);
-}

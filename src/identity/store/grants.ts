@@ -30,7 +30,7 @@ export async function rotateGrant(db: Queryable, rotation: Rotation): Promise<Re
   const seenBefore = new Date(now.getTime() - seenEveryMs);
   return db.maybeOne<Refreshed>(sql`
     with live as materialized (
-      select s.user_id, s.sid, s.phone, s.auth_time, s.acr, s.amr, s.last_seen_at < ${seenBefore} as seen_again,
+      select s.user_id, s.sid, s.last_seen_at < ${seenBefore} as seen_again,
         least(${new Date(now.getTime() + rotation.refreshTokenMs)}::timestamptz, s.expires_at,
           case when s.last_seen_at < ${seenBefore} then ${new Date(now.getTime() + idleMs)}::timestamptz
             else s.last_seen_at + ${idleMs} * interval '1 millisecond' end) as refresh_expires_at
@@ -49,13 +49,13 @@ export async function rotateGrant(db: Queryable, rotation: Rotation): Promise<Re
       from live
       where g.user_id = ${rotation.userId} and g.grant_id = ${rotation.grantId}
         and g.token_hash = ${rotation.tokenHash} and g.revoked_at is null and g.expires_at > ${now}
-      returning g.nonce, g.scopes
+      returning g.nonce, g.scopes, g.phone, g.auth_time, g.acr, g.amr
     ), seen as (
       update identity.sessions s set last_seen_at = ${now} from live, rotated
       where s.user_id = live.user_id and s.sid = live.sid and live.seen_again
     )
-    select live.sid, live.phone, live.auth_time, live.acr, live.amr, live.refresh_expires_at, rotated.nonce,
-      rotated.scopes
+    select live.sid, live.refresh_expires_at, rotated.nonce, rotated.scopes, rotated.phone, rotated.auth_time,
+      rotated.acr, rotated.amr
     from live, rotated`);
 }
 
@@ -76,7 +76,7 @@ export async function findGrant(
   const { now } = key;
   return db.maybeOne<GrantState>(sql`
     select g.sid, g.nonce, g.scopes, g.token_hash, g.previous_token_hash, g.successor_sealed, g.rotated_at,
-      g.expires_at as refresh_expires_at, s.phone, s.auth_time, s.acr, s.amr,
+      g.expires_at as refresh_expires_at, g.phone, g.auth_time, g.acr, g.amr,
       g.revoked_at is null and g.expires_at > ${now} and s.ended_at is null and s.expires_at > ${now}
         and s.last_seen_at > ${new Date(now.getTime() - idleMs)} and u.active and c.disabled_at is null as live
     from identity.grants g

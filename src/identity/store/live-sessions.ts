@@ -24,3 +24,16 @@ export async function insertSession(
     values (${session.userId}, ${session.sid}, ${session.cookieHash}, ${session.phone}, ${session.authTime},
       ${session.acr}, ${session.amr}, ${session.authTime}, ${session.expiresAt})`);
 }
+
+/** The same person has logged in again: the session goes on with a new cookie. False when it has ended meanwhile. */
+export async function renewSession(
+  tx: Transaction,
+  session: LiveSession & { expiresAt: Date },
+): Promise<boolean> {
+  const renewed = await tx.run(sql`
+    update identity.sessions
+    set cookie_hash = ${session.cookieHash}, phone = ${session.phone}, auth_time = ${session.authTime},
+      acr = ${session.acr}, amr = ${session.amr}, last_seen_at = ${session.authTime}, expires_at = ${session.expiresAt}
+    where user_id = ${session.userId} and sid = ${session.sid} and ended_at is null`);
+  return renewed === 1;
+}

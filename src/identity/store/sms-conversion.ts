@@ -21,7 +21,3 @@ export async function uncountSent(db: Queryable, prefix: string, slot: Date): Pr
   await db.run(sql`
     update identity.sms_conversion set sent = sent - 1 where prefix = ${prefix} and slot = ${slot} and sent > 0`);
 }
-
-export async function deleteOldConversionSlots(db: Queryable, before: Date): Promise<number> {
-  return db.run(sql`delete from identity.sms_conversion where slot < ${before}`);
-}

@@ -6,7 +6,7 @@ import { toUser, type UserRow } from './users.ts';
 
 type TokenKey = { userId: string; grantId: string; sid: string; clientId: string; now: Date };
 
-/** The person of an access token, while its family and its session live and the account is in use. */
+/** The person of an access token, while its family and its session live and the account and the client are in use. */
 export async function findTokenHolder(
   db: Queryable,
   documentsKey: PurposeKey,
@@ -19,6 +19,7 @@ export async function findTokenHolder(
     from identity.grants g
     join identity.sessions s on s.user_id = g.user_id and s.sid = g.sid
     join identity.users u on u.user_id = g.user_id
+    join identity.clients c on c.client_id = g.client_id and c.disabled_at is null
     left join identity.consents consent on consent.user_id = g.user_id and consent.client_id = g.client_id
     where g.user_id = ${key.userId} and g.grant_id = ${key.grantId} and g.sid = ${key.sid}
       and g.client_id = ${key.clientId} and g.revoked_at is null
@@ -36,6 +37,7 @@ export async function findFormerIds(db: Queryable, key: TokenKey): Promise<strin
     from identity.grants g
     join identity.sessions s on s.user_id = g.user_id and s.sid = g.sid
     join identity.users u on u.user_id = g.user_id
+    join identity.clients c on c.client_id = g.client_id and c.disabled_at is null
     where g.user_id = ${key.userId} and g.grant_id = ${key.grantId} and g.sid = ${key.sid}
       and g.client_id = ${key.clientId} and g.revoked_at is null
       and s.ended_at is null and s.expires_at > ${key.now}
@@ -50,6 +52,7 @@ export async function isTokenLive(db: Queryable, key: TokenKey): Promise<boolean
     from identity.grants g
     join identity.sessions s on s.user_id = g.user_id and s.sid = g.sid
     join identity.users u on u.user_id = g.user_id
+    join identity.clients c on c.client_id = g.client_id and c.disabled_at is null
     where g.user_id = ${key.userId} and g.grant_id = ${key.grantId} and g.sid = ${key.sid}
       and g.client_id = ${key.clientId} and g.revoked_at is null
       and s.ended_at is null and s.expires_at > ${key.now}
