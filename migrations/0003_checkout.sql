@@ -56,6 +56,7 @@ create table checkout.payments (
   capture_id uuid,
   capture_amount bigint,
   capture_lease_until timestamptz,
+  capture_inquiries int not null default 0,
   captured_at timestamptz,
   canceled_at timestamptz,
   cancel_party text check (cancel_party in ('merchant', 'customer', 'acquirer', 'tollgate')),
@@ -241,7 +242,8 @@ create trigger append_only before update or delete on checkout.ledger_entries
 create trigger append_only_truncate before truncate on checkout.ledger_entries
   for each statement execute function checkout.refuse_change();
 
--- All lines of a transaction come in one statement, beginning with line 1, so that none can be added later.
+-- All lines of a transaction come in one statement, after the transaction itself and beginning with line 1, so that
+-- none can be added later.
 create function checkout.check_entries() returns trigger language plpgsql as $$
 begin
   if exists (
@@ -249,6 +251,9 @@ begin
   ) or exists (
     select from added group by merchant_id, transaction_id
     having min(line) <> 1 or max(line) <> count(*) or count(distinct currency) <> 1
+  ) or exists (
+    select from added left join checkout.ledger_transactions t using (merchant_id, transaction_id)
+    where t.currency is distinct from added.currency
   ) then
     raise exception 'the entries of a ledger transaction do not add up' using errcode = 'check_violation';
   end if;
@@ -276,7 +281,7 @@ begin
     values (line.owner, line.kind, p_currency, line.floor) on conflict do nothing;
     perform from checkout.ledger_accounts
     where owner = line.owner and kind = line.kind and currency = p_currency
-      and (line.amount >= 0 or floor is null or balance + line.amount >= floor)
+      and (line.amount >= 0 or line.floor is null or balance + line.amount >= line.floor)
     for no key update;
     if not found then return false; end if;
   end loop;
@@ -286,10 +291,11 @@ begin
   insert into checkout.ledger_entries (merchant_id, transaction_id, line, owner, kind, currency, amount)
   select p_merchant_id, p_transaction_id, at, owner, kind, p_currency, amount
   from unnest(p_owners, p_kinds, p_amounts) with ordinality as given (owner, kind, amount, at);
-  update checkout.ledger_accounts account set balance = account.balance + moved.amount
+  -- The floor is the one of today's terms, and kept only to be looked at.
+  update checkout.ledger_accounts account set balance = account.balance + moved.amount, floor = moved.floor
   from (
-    select owner, kind, sum(amount)::bigint as amount
-    from unnest(p_owners, p_kinds, p_amounts) as given (owner, kind, amount) group by owner, kind
+    select owner, kind, sum(amount)::bigint as amount, min(floor) as floor
+    from unnest(p_owners, p_kinds, p_amounts, p_floors) as given (owner, kind, amount, floor) group by owner, kind
   ) as moved
   where account.owner = moved.owner and account.kind = moved.kind and account.currency = p_currency;
   return true;

@@ -43,13 +43,13 @@ export async function payByCard(
   deps: CheckoutDeps,
   where: Where,
   card: Card,
-  returnUrl: string,
+  form: { returnUrl: string; attempts: number },
 ): Promise<AttemptResult> {
   const attemptId = deps.newId() as AttemptId;
   const key = { ...where, attemptId };
   const payment = await deps.db.transaction(async (tx) => {
     const at = deps.now();
-    const begun = await begin(deps, tx, where, attemptId, at);
+    const begun = await begin(deps, tx, where, { attemptId, after: form.attempts, at });
     const inquireAt = new Date(at.getTime() + lostAfterMs);
     await insertAttempt(tx, { ...key, method: 'card', card: cardDetailsOf(card), startedAt: at, inquireAt });
     await addJob(tx, taskNames.askAttempt, key, { runAt: inquireAt, key: `attempt ${attemptId}` });
@@ -62,7 +62,7 @@ export async function payByCard(
     amount: payment.amount,
     card,
     capture: payment.capture,
-    returnUrl,
+    returnUrl: form.returnUrl,
   });
   return concludeAttempt(deps, key, outcome);
 }
@@ -95,12 +95,12 @@ export async function payByWallet(
 ): Promise<Payment | undefined> {
   const merchant = await deps.merchants.find(where.merchantId);
   if (!merchant) throw refuse('payment_not_found');
-  const owner = await deps.survivorOf(userId);
   const attemptId = deps.newId() as AttemptId;
   return deps.db
     .transaction(async (tx) => {
       const at = deps.now();
-      const begun = await begin(deps, tx, where, attemptId, at);
+      const begun = await begin(deps, tx, where, { attemptId, after: null, at });
+      const owner = await deps.survivorOf(tx, userId);
       const key = { ...where, attemptId };
       await insertAttempt(tx, { ...key, method: 'wallet', card: null, startedAt: at, inquireAt: at });
       const outcome: SettledOutcome = { kind: 'approved', approval: null };
@@ -136,14 +136,13 @@ async function begin(
   deps: CheckoutDeps,
   tx: Transaction,
   where: Where,
-  attemptId: AttemptId,
-  at: Date,
+  beginning: { attemptId: AttemptId; after: number | null; at: Date },
 ): Promise<Payment> {
   const before = await lockPayment(tx, where.merchantId, where.paymentId);
   if (!before) throw refuse('payment_not_found');
-  const begun = advance(before, { type: 'attempt_begun', attemptId, at });
+  const begun = advance(before, { type: 'attempt_begun', ...beginning });
   if (!begun.ok) throw refuse(codeOf(begun.refusal));
-  await savePayment(tx, begun.payment, paymentEvent(deps, before, begun.payment, at));
+  await savePayment(tx, begun.payment, paymentEvent(deps, before, begun.payment, beginning.at));
   return begun.payment;
 }
 
@@ -159,8 +158,12 @@ async function concludeAttempt(
     const before = await lockPayment(tx, key.merchantId, key.paymentId);
     const attempt = await lockAttempt(tx, key);
     if (!before || !attempt) throw new Error(`attempt ${key.attemptId} lost its payment`);
-    if (isSettled(attempt)) return { kind: 'settled', payment: before };
     const at = deps.now();
+    if (isSettled(attempt)) {
+      // It was taken for failed, and has come true after all: the customer may have paid otherwise by now.
+      if (outcome.kind === 'approved' && attempt.status !== 'approved') await giveBack(tx, key, at);
+      return { kind: 'settled', payment: before };
+    }
 
     if (outcome.kind === 'challenge' || outcome.kind === 'unknown') {
       const challenged = outcome.kind === 'challenge';
@@ -189,10 +192,8 @@ async function concludeAttempt(
       walletUserId: null,
       at,
     });
-    // An approval of something that has ended is given back.
-    const reversal = !advanced.ok && outcome.kind === 'approved' ? 'due' : null;
-    await settleAttempt(tx, key, { status: outcome.kind, reason, reversal, at });
-    if (reversal) await addJob(tx, taskNames.reverse, key, { key: `reverse ${key.attemptId}` });
+    if (!advanced.ok && outcome.kind === 'approved') await giveBack(tx, key, at);
+    else await settleAttempt(tx, key, { status: outcome.kind, reason, reversal: null, at });
     if (!advanced.ok) return { kind: 'settled', payment: before };
     const { payment } = advanced;
     await savePayment(tx, payment, paymentEvent(deps, before, payment, at));
@@ -201,6 +202,12 @@ async function concludeAttempt(
     }
     return { kind: 'settled', payment };
   });
+}
+
+/** An approval of something that has ended is reversed. */
+async function giveBack(tx: Transaction, key: AttemptKey, at: Date): Promise<void> {
+  await settleAttempt(tx, key, { status: 'approved', reason: null, reversal: 'due', at });
+  await addJob(tx, taskNames.reverse, key, { key: `reverse ${key.attemptId}` });
 }
 
 function isSettled(attempt: Attempt): boolean {

@@ -61,7 +61,7 @@ export async function endPayment(
   await savePayment(tx, ended.payment, paymentEvent(deps, before, ended.payment, ending.at));
   if (before.status !== 'waiting_for_capture') return ended;
   if (before.walletUserId !== null) {
-    const owner = await deps.survivorOf(before.walletUserId);
+    const owner = await deps.survivorOf(tx, before.walletUserId);
     await postForSure(tx, walletReleasePosting(before, owner), ending.at);
   } else {
     const key = { merchantId, paymentId: id, attemptId: before.paidAttemptId };

@@ -12,7 +12,14 @@ import { paymentJson } from './routes/json.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { postForSure } from './store/ledger.ts';
 import type { Merchant } from './store/merchants.ts';
-import { findPayment, leaseCapture, lockPayment, savePayment, takeCapture } from './store/payments.ts';
+import {
+  findPayment,
+  leaseCapture,
+  lockPayment,
+  postponeCapture,
+  savePayment,
+  takeCapture,
+} from './store/payments.ts';
 
 const leaseMs = 10_000;
 
@@ -40,7 +47,7 @@ export async function capturePayment(
     if (asked.payment.walletUserId !== null) {
       const captured = advance(before, { type: 'captured', minor, at });
       if (!captured.ok || captured.payment.status !== 'succeeded') throw refuse('payment_not_capturable');
-      const owner = await deps.survivorOf(asked.payment.walletUserId);
+      const owner = await deps.survivorOf(tx, asked.payment.walletUserId);
       await savePayment(tx, captured.payment, paymentEvent(deps, before, captured.payment, at));
       await postForSure(tx, walletCapturePosting(captured.payment, owner, minor, merchant), at);
       await insertAnswer(tx, call, answerOf(deps, captured.payment), at);
@@ -97,11 +104,14 @@ export async function settleCapture(
     const before = await lockPayment(tx, payment.merchantId, payment.id);
     if (!before) throw new Error(`payment ${payment.id} is gone`);
     const at = deps.now();
-    if (before.status === 'succeeded') return before;
+    if (before.status === 'succeeded') {
+      if (call) await insertAnswer(tx, call, answerOf(deps, before), at);
+      return before;
+    }
     if (before.status !== 'waiting_for_capture' || before.asked?.captureId !== captureId) return 'refused';
     if (outcome.kind === 'unknown') {
-      const until = nextInquiryAt(at, Math.floor((at.getTime() - payment.authorizedAt.getTime()) / 60_000));
-      await leaseCapture(tx, { merchantId: payment.merchantId, id: payment.id, until });
+      const until = nextInquiryAt(at, before.asked.inquiries);
+      await postponeCapture(tx, { merchantId: payment.merchantId, id: payment.id, until });
       await addJob(tx, taskNames.askCapture, keyOf(payment), { runAt: until, key: `capture ${payment.id}` });
       return 'unknown';
     }
@@ -125,7 +135,7 @@ async function goOn(deps: CheckoutDeps, call: Call, id: PaymentId): Promise<Answ
   const payment = await findPayment(deps.db, call.merchantId, id);
   if (!payment) throw refuse('payment_not_found');
   if (payment.status === 'waiting_for_capture' && payment.asked) {
-    const outcome = await resumeCapture(deps, payment);
+    const outcome = await resumeCapture(deps, payment, { impatient: true });
     return outcome === 'taken' ? awaitFormer(deps, call) : conclude(deps, call, payment, outcome);
   }
   if (payment.status === 'waiting_for_capture') throw refuse('capture_declined');
@@ -136,16 +146,16 @@ async function goOn(deps: CheckoutDeps, call: Call, id: PaymentId): Promise<Answ
 export async function resumeCapture(
   deps: CheckoutDeps,
   payment: WaitingForCapture,
+  options: { impatient?: boolean } = {},
 ): Promise<OperationOutcome | 'taken'> {
   if (!payment.asked) return 'taken';
-  const { captureId } = payment.asked;
+  const { captureId, inquiries } = payment.asked;
   const now = deps.now();
+  // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
+  const patience = options.impatient && inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
   const until = new Date(now.getTime() + leaseMs);
-  if (
-    !(await takeCapture(deps.db, { merchantId: payment.merchantId, id: payment.id, captureId, now, until }))
-  ) {
-    return 'taken';
-  }
+  const key = { merchantId: payment.merchantId, id: payment.id, captureId };
+  if (!(await takeCapture(deps.db, { ...key, now: patience, until }))) return 'taken';
   const outcome = await deps.acquirer.inquireOperation({
     reference: captureId,
     merchantId: payment.merchantId,

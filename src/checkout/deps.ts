@@ -1,4 +1,4 @@
-import type { Database } from '../platform/db.ts';
+import type { Database, Queryable } from '../platform/db.ts';
 import type { Logger } from '../platform/log.ts';
 import type { PurposeKey } from '../platform/seal.ts';
 import type { Acquirer } from './domain/acquirer.ts';
@@ -25,6 +25,9 @@ export type CheckoutDeps = {
   merchants: MerchantDirectory;
   acquirer: Acquirer;
   authenticate: (header: string | undefined, address: string) => Promise<CallerProof>;
-  /** The account that a person's money belongs to now, after whatever merges. */
-  survivorOf: (userId: string) => Promise<string>;
+  /**
+   * The account that a person's money belongs to now, after whatever merges. Read on the caller's connection: one that
+   * holds a connection and waits for a second can wait for itself.
+   */
+  survivorOf: (db: Queryable, userId: string) => Promise<string>;
 };

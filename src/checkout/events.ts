@@ -40,7 +40,7 @@ export function refundEvent(deps: CheckoutDeps, before: Refund | null, after: Re
 function paymentEventType(before: Payment | null, after: Payment): string {
   if (before === null) return 'payment.created';
   if (before.status !== after.status) return `payment.${after.status}`;
-  const tried = after.lastAttempt?.at.getTime() !== before.lastAttempt?.at.getTime();
+  const tried = after.lastAttempt !== before.lastAttempt;
   const failed = after.lastAttempt?.status === 'declined' || after.lastAttempt?.status === 'failed';
   return tried && failed ? 'payment.attempt_failed' : 'payment.updated';
 }

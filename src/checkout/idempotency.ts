@@ -5,9 +5,18 @@ import pg from 'pg';
 import { problemOf, Refusal } from '../platform/problem.ts';
 import type { CheckoutDeps } from './deps.ts';
 import { refuse } from './errors.ts';
-import { type Call, findAnswer, findKeyOwner, insertAnswer, type KeyOwner } from './store/idempotency.ts';
+import {
+  answersKeptMs,
+  type Call,
+  findAnswer,
+  findKeyOwner,
+  insertAnswer,
+  insertRefusal,
+  type KeyOwner,
+} from './store/idempotency.ts';
 
-export type Answer = { status: number; body: string };
+/** `replayed` when it was given before. */
+export type Answer = { status: number; body: string; replayed?: true };
 
 /** What a key leads to when it was used before. */
 export type Former = { kind: 'answer'; answer: Answer } | { kind: 'object'; owner: KeyOwner };
@@ -44,7 +53,7 @@ export async function findFormer(deps: CheckoutDeps, call: Call): Promise<Former
   const answer = await findAnswer(deps.db, call, deps.now());
   if (answer) {
     refuseOther(call, answer);
-    return { kind: 'answer', answer };
+    return { kind: 'answer', answer: { status: answer.status, body: answer.body, replayed: true } };
   }
   const owner = await findKeyOwner(deps.db, call);
   if (owner) refuseOther(call, owner);
@@ -60,10 +69,9 @@ const waitMs = 2_000;
 
 /** Waits a little for whoever is at work under the same key; then the caller has to come back. */
 export async function awaitFormer(deps: CheckoutDeps, call: Call): Promise<Answer> {
-  for (const end = performance.now() + waitMs; performance.now() < end; ) {
-    await delay(50);
-    const answer = await findAnswer(deps.db, call, deps.now());
-    if (answer) return answer;
+  for (const end = performance.now() + waitMs; performance.now() < end; await delay(50)) {
+    const former = await findFormer(deps, call);
+    if (former?.kind === 'answer') return former.answer;
   }
   throw refuse('idempotency_key_in_use', undefined, { headers: { 'retry-after': '1' } });
 }
@@ -84,11 +92,11 @@ export function problemAnswer(deps: CheckoutDeps, request: FastifyRequest, refus
   return { status: refusal.status, body: JSON.stringify(problem) };
 }
 
-export function send(reply: FastifyReply, answer: Answer, replayed = false): FastifyReply {
-  if (replayed) reply.header('idempotency-replayed', 'true');
+export function send(reply: FastifyReply, answer: Answer): FastifyReply {
+  if (answer.replayed) reply.header('idempotency-replayed', 'true');
   return reply
     .code(answer.status)
-    .type(answer.status < 400 ? 'application/json; charset=utf-8' : 'application/problem+json')
+    .type(`application/${answer.status < 400 ? 'json' : 'problem+json'}; charset=utf-8`)
     .serializer(String)
     .send(answer.body);
 }
@@ -105,14 +113,37 @@ export async function answerOnce(
   work: (former: KeyOwner | undefined) => Promise<Answer>,
 ): Promise<FastifyReply> {
   const former = await findFormer(deps, call);
-  if (former?.kind === 'answer') return send(reply, former.answer, true);
+  if (former?.kind === 'answer') return send(reply, former.answer);
   try {
-    return send(reply, await work(former?.owner), former !== undefined);
+    const answer = await work(former?.owner);
+    if (!former || answer.replayed) return send(reply, answer);
+    if (isKept(deps, former.owner)) await insertAnswer(deps.db, call, answer, deps.now());
+    return send(reply, { ...answer, replayed: true });
   } catch (thrown) {
     const error = asKeyInUse(thrown);
     if (!(error instanceof Refusal) || !isRemembered(error)) throw error;
     const answer = problemAnswer(deps, request, error);
-    await insertAnswer(deps.db, call, answer, deps.now());
-    return send(reply, answer);
+    if (await remember(deps, call, error, answer)) return send(reply, answer);
+    // Meanwhile something else came of this key, and that is the answer to it.
+    return answerOnce(deps, request, reply, call, work);
   }
+}
+
+/** An answer that the job made possible is kept as if the first request had got it, and no longer. */
+function isKept(deps: CheckoutDeps, owner: KeyOwner): boolean {
+  return owner.createdAt.getTime() > deps.now().getTime() - answersKeptMs;
+}
+
+async function remember(deps: CheckoutDeps, call: Call, refusal: Refusal, answer: Answer): Promise<boolean> {
+  const now = deps.now();
+  if (refusal.code === 'capture_declined') {
+    // It did come to a capture, which keeps the key.
+    await insertAnswer(deps.db, call, answer, now);
+    return true;
+  }
+  return deps.db
+    .transaction((tx) => insertRefusal(tx, call, answer, now))
+    .catch((error: unknown) => {
+      throw asKeyInUse(error);
+    });
 }

@@ -20,6 +20,7 @@ import {
 import { findRefund, listRefundsToAsk } from './store/refunds.ts';
 
 const batch = 200;
+const mostBatches = 100;
 const answerDays = 4;
 
 const AttemptPayload = Type.Object({
@@ -88,25 +89,43 @@ export function checkoutJobs(deps: CheckoutDeps): Job[] {
 /** Goes through everything whose time has come. */
 export async function sweep(deps: CheckoutDeps): Promise<void> {
   const now = deps.now();
-  for (const { merchantId, paymentId } of await listPaymentsToExpire(deps.db, { now, limit: batch })) {
-    await deps.db.transaction((tx) =>
-      endPayment(deps, tx, merchantId, paymentId, { type: 'expired', at: now }),
-    );
-  }
-  for (const { merchantId, paymentId } of await listPaymentsToRelease(deps.db, { now, limit: batch })) {
-    const ending = { type: 'not_captured_in_time' as const, at: now };
-    await deps.db.transaction((tx) => endPayment(deps, tx, merchantId, paymentId, ending));
-  }
+  const due = { now, limit: batch };
+  const end =
+    (type: 'expired' | 'not_captured_in_time') => (key: { merchantId: string; paymentId: PaymentId }) =>
+      deps.db.transaction((tx) => endPayment(deps, tx, key.merchantId, key.paymentId, { type, at: now }));
+  await forEach(deps, () => listPaymentsToExpire(deps.db, due), end('expired'));
+  await forEach(deps, () => listPaymentsToRelease(deps.db, due), end('not_captured_in_time'));
   const nextAt = new Date(now.getTime() + 60_000);
-  for (const key of await takeAttemptsToAsk(deps.db, { now, nextAt, limit: batch }))
-    await askAboutAttempt(deps, key);
-  for (const { merchantId, refundId } of await listRefundsToAsk(deps.db, { now, limit: batch })) {
-    await askAboutRefund(deps, merchantId, refundId);
+  const attempts = () => takeAttemptsToAsk(deps.db, { ...due, nextAt });
+  await forEach(deps, attempts, (key) => askAboutAttempt(deps, key));
+  const refunds = () => listRefundsToAsk(deps.db, due);
+  await forEach(deps, refunds, (key) => askAboutRefund(deps, key.merchantId, key.refundId));
+  const captures = () => listCapturesToAsk(deps.db, due);
+  await forEach(deps, captures, (key) => askAboutCapture(deps, key.merchantId, key.paymentId));
+  await forEach(
+    deps,
+    () => listReversalsDue(deps.db, batch),
+    (key) => reverse(deps, key),
+  );
+}
+
+/** Batch after batch while there are more. What fails is left for the next sweep, and holds nothing else up. */
+async function forEach<Key extends object>(
+  deps: CheckoutDeps,
+  list: () => Promise<Key[]>,
+  work: (key: Key) => Promise<unknown>,
+): Promise<void> {
+  for (let batches = 0; batches < mostBatches; batches++) {
+    const keys = await list();
+    let failed = 0;
+    for (const key of keys) {
+      await work(key).catch((error: unknown) => {
+        failed++;
+        deps.log.error({ err: error, about: key }, 'left for the next sweep');
+      });
+    }
+    if (keys.length < batch || failed === keys.length) return;
   }
-  for (const { merchantId, paymentId } of await listCapturesToAsk(deps.db, { now, limit: batch })) {
-    await askAboutCapture(deps, merchantId, paymentId);
-  }
-  for (const key of await listReversalsDue(deps.db, batch)) await reverse(deps, key);
 }
 
 async function askAboutRefund(deps: CheckoutDeps, merchantId: string, refundId: RefundId): Promise<void> {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastif
 import { takeNoBody } from '../platform/http.ts';
 import type { CheckoutDeps, MerchantCaller } from './deps.ts';
 import { refuse } from './errors.ts';
-import { createRequestRates } from './request-rates.ts';
+import { createRequestRates, type RequestRates } from './request-rates.ts';
 import { cancelPaymentRoute } from './routes/cancel-payment.ts';
 import { capturePaymentRoute } from './routes/capture-payment.ts';
 import { createPaymentRoute } from './routes/create-payment.ts';
@@ -27,9 +27,11 @@ export const checkout: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => {
   await app.register(payRoutes, deps);
   await app.register(async (api) => {
     api.decorateRequest('merchant', null as unknown as Merchant);
+    // One for both scopes: the rate is the merchant's.
+    const rates = createRequestRates();
 
     await api.register(async (payments) => {
-      authenticate(payments, deps, 'payments');
+      authenticate(payments, deps, rates, 'payments');
       await payments.register(createPaymentRoute, deps);
       await payments.register(capturePaymentRoute, deps);
       await payments.register(listPaymentsRoute, deps);
@@ -42,7 +44,7 @@ export const checkout: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => {
     });
 
     await api.register(async (refunds) => {
-      authenticate(refunds, deps, 'refunds');
+      authenticate(refunds, deps, rates, 'refunds');
       await refunds.register(createRefundRoute, deps);
       await refunds.register(listRefundsRoute, deps);
       await refunds.register(async (reads) => {
@@ -54,8 +56,7 @@ export const checkout: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => {
 };
 
 /** Who calls, with which scope, and how often: before the body is even read. */
-function authenticate(app: FastifyInstance, deps: CheckoutDeps, scope: string): void {
-  const rates = createRequestRates();
+function authenticate(app: FastifyInstance, deps: CheckoutDeps, rates: RequestRates, scope: string): void {
   app.addHook('onRequest', async (request) => {
     const caller = await callerOf(deps, request);
     if (!caller.scopes.includes(scope)) {

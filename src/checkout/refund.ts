@@ -111,7 +111,7 @@ async function reserve(
       merchant,
       checked.payment,
       refund,
-      await deps.survivorOf(walletUserId),
+      await deps.survivorOf(tx, walletUserId),
       at,
     );
     await insertAnswer(tx, call, answerOf(refund), at);

@@ -66,7 +66,7 @@ export type WaitingForCapture = Order &
     status: 'waiting_for_capture';
     captureBefore: Date;
     /** A capture that was asked for and whose outcome is not known yet. */
-    asked: { captureId: string; minor: bigint } | null;
+    asked: { captureId: string; minor: bigint; inquiries: number } | null;
   };
 export type Succeeded = Order &
   Paid & { status: 'succeeded'; capturedAt: Date; captured: bigint; refunded: bigint; refundHeld: bigint };
@@ -84,7 +84,8 @@ export type SettledOutcome =
   | { kind: 'failed' };
 
 export type PaymentEvent =
-  | { type: 'attempt_begun'; attemptId: AttemptId; at: Date }
+  /** `after`: how many attempts there had been when the form was shown, which is good for one. */
+  | { type: 'attempt_begun'; attemptId: AttemptId; after: number | null; at: Date }
   | { type: 'attempt_unknown'; attemptId: AttemptId; at: Date }
   | {
       type: 'attempt_settled';
@@ -132,6 +133,8 @@ function advancePending(payment: Pending, event: PaymentEvent): Advance {
   switch (event.type) {
     case 'attempt_begun':
       if (payment.openAttemptId) return refuse('attempt_in_progress');
+      // A form that was sent twice: its attempt has begun, and may even have ended, in between.
+      if (event.after !== null && event.after !== payment.attempts) return refuse('attempt_in_progress');
       if (event.at >= payment.expiresAt) return refuse('payment_expired');
       if (payment.attempts >= mostAttempts) return refuse('attempts_exhausted');
       return next({ ...payment, attempts: payment.attempts + 1, openAttemptId: event.attemptId });
@@ -205,7 +208,7 @@ function advanceWaiting(payment: WaitingForCapture, event: PaymentEvent): Advanc
       if (payment.asked) return refuse('capture_in_progress');
       if (event.at >= payment.captureBefore) return refuse('payment_not_capturable');
       if (event.minor > payment.amount.minor) return refuse('capture_amount_exceeded');
-      return next({ ...payment, asked: { captureId: event.captureId, minor: event.minor } });
+      return next({ ...payment, asked: { captureId: event.captureId, minor: event.minor, inquiries: 0 } });
     case 'capture_refused':
       return next({ ...payment, asked: null });
     case 'captured':

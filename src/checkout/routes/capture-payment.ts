@@ -26,11 +26,11 @@ export const capturePaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = asyn
     async (request, reply) => {
       const { merchant, params, body } = request;
       if (!idForm.test(params.id)) throw refuse('payment_not_found');
-      const wish = { id: params.id as PaymentId, amount: body.amount && moneyOf(body.amount) };
       const call = callOf(request, merchant.merchantId, 'capture_payment');
-      return answerOnce(deps, request, reply, call, (former) =>
-        capturePayment(deps, merchant, call, wish, former),
-      );
+      return answerOnce(deps, request, reply, call, async (former) => {
+        const wish = { id: params.id as PaymentId, amount: body.amount && moneyOf(body.amount) };
+        return capturePayment(deps, merchant, call, wish, former);
+      });
     },
   );
 };

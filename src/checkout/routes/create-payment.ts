@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { Refusal } from '../../platform/problem.ts';
+import { currentPayment } from '../cancel.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { Money } from '../domain/money.ts';
 import type { PaymentId, Pending } from '../domain/payment.ts';
@@ -9,9 +10,8 @@ import { paymentEvent } from '../events.ts';
 import { answerOnce, asKeyInUse, callOf, idempotencyKeyOf, send } from '../idempotency.ts';
 import { insertPaymentOnce } from '../store/idempotency.ts';
 import type { Merchant } from '../store/merchants.ts';
-import { findPayment } from '../store/payments.ts';
 import { moneyOf } from './amounts.ts';
-import { MetadataJson, MoneyJson, PaymentJson, paymentJson } from './json.ts';
+import { MetadataJson, MoneyJson, PaymentJson, paymentJson, textJson } from './json.ts';
 import { merchantSecurity, problems } from './openapi-parts.ts';
 
 const schema = {
@@ -27,14 +27,18 @@ const schema = {
       confirmation: Type.Object(
         {
           type: Type.Literal('REDIRECT'),
-          returnUrl: Type.String({ minLength: 1, maxLength: 2048 }),
+          // What a URL parser would drop or turn round on the way is refused: the shop gets back what it sent.
+          returnUrl: Type.String({
+            maxLength: 2048,
+            pattern: '^[^\\u0000-\\u0020\\u007f\\\\\\ud800-\\udfff]+$',
+          }),
           locale: Type.Optional(Type.Union([Type.Literal('az'), Type.Literal('en'), Type.Literal('ru')])),
         },
         { additionalProperties: false },
       ),
       capture: Type.Optional(Type.Boolean({ description: 'false holds the money for a later capture' })),
-      description: Type.Optional(Type.String({ maxLength: 128 })),
-      merchantOrderId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+      description: Type.Optional(textJson({ maxLength: 128 })),
+      merchantOrderId: Type.Optional(textJson({ minLength: 1, maxLength: 64 })),
       expiresIn: Type.Optional(
         Type.Integer({ minimum: 60, maximum: 86400, description: 'Seconds; 3600 by default' }),
       ),
@@ -113,7 +117,7 @@ export const createPaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async
       });
 
       async function present(id: string) {
-        const former = await findPayment(deps.db, merchant.merchantId, id as PaymentId);
+        const former = await currentPayment(deps, merchant.merchantId, id as PaymentId);
         if (!former) throw new Error(`key of payment ${id} without its payment`);
         return { status: 200, body: JSON.stringify(paymentJson(deps, former)) };
       }

@@ -6,7 +6,7 @@ import { refuse } from '../errors.ts';
 import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
 import { createRefund } from '../refund.ts';
 import { moneyOf } from './amounts.ts';
-import { MetadataJson, MoneyJson, RefundJson } from './json.ts';
+import { MetadataJson, MoneyJson, RefundJson, textJson } from './json.ts';
 import { idForm, merchantSecurity, problems } from './openapi-parts.ts';
 
 const schema = {
@@ -19,8 +19,8 @@ const schema = {
     {
       paymentId: Type.String({ maxLength: 64 }),
       amount: MoneyJson,
-      reason: Type.Optional(Type.String({ maxLength: 128 })),
-      description: Type.Optional(Type.String({ maxLength: 128 })),
+      reason: Type.Optional(textJson({ maxLength: 128 })),
+      description: Type.Optional(textJson({ maxLength: 128 })),
       metadata: Type.Optional(MetadataJson),
     },
     {
@@ -39,19 +39,18 @@ export const createRefundRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async 
     { schema, preValidation: async (request) => void idempotencyKeyOf(request) },
     async (request, reply) => {
       const { merchant, body } = request;
-      const amount = moneyOf(body.amount);
       if (!idForm.test(body.paymentId)) throw refuse('payment_not_found');
-      const wish = {
-        paymentId: body.paymentId as PaymentId,
-        amount,
-        reason: body.reason ?? null,
-        description: body.description ?? null,
-        metadata: body.metadata ?? {},
-      };
       const call = callOf(request, merchant.merchantId, 'create_refund');
-      return answerOnce(deps, request, reply, call, (former) =>
-        createRefund(deps, merchant, call, wish, former),
-      );
+      return answerOnce(deps, request, reply, call, async (former) => {
+        const wish = {
+          paymentId: body.paymentId as PaymentId,
+          amount: moneyOf(body.amount),
+          reason: body.reason ?? null,
+          description: body.description ?? null,
+          metadata: body.metadata ?? {},
+        };
+        return createRefund(deps, merchant, call, wish, former);
+      });
     },
   );
 };

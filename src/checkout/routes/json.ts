@@ -22,9 +22,14 @@ export const MoneyJson = Type.Object(
   { additionalProperties: false, examples: [{ value: '100.00', currency: 'AZN' }] },
 );
 
+/** Free text. PostgreSQL holds neither NUL nor half a character, so neither is taken. */
+export function textJson(bounds: { minLength?: number; maxLength: number }) {
+  return Type.String({ ...bounds, pattern: '^[^\\u0000\\ud800-\\udfff]*$' });
+}
+
 export const MetadataJson = Type.Record(
-  Type.String({ pattern: '^.{1,32}$' }),
-  Type.String({ maxLength: 512 }),
+  Type.String({ pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]{1,32}$' }),
+  textJson({ maxLength: 512 }),
   { maxProperties: 16, additionalProperties: false },
 );
 
@@ -141,7 +146,7 @@ export function refundJson(refund: Refund) {
     metadata: refund.metadata,
     cancellationDetails:
       refund.status === 'canceled' ? { party: 'acquirer', reason: refund.reasonCanceled } : null,
-    authorization: refund.status === 'succeeded' ? { rrn: refund.rrn } : null,
+    authorization: refund.status === 'succeeded' && refund.rrn !== null ? { rrn: refund.rrn } : null,
     createdAt: refund.createdAt.toISOString(),
     settledAt: refund.status === 'pending' ? null : refund.settledAt.toISOString(),
     test: refund.test,

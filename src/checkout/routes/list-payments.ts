@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import { listPayments } from '../store/payments.ts';
-import { PaymentJson, paymentJson } from './json.ts';
+import { PaymentJson, paymentJson, textJson } from './json.ts';
 import { merchantSecurity, problems } from './openapi-parts.ts';
 import { PageQuery, pageJson, pageOf } from './paging.ts';
 
@@ -17,7 +17,7 @@ const schema = {
       status: Type.Optional(
         Type.String({ enum: ['pending', 'waiting_for_capture', 'succeeded', 'canceled'] }),
       ),
-      merchantOrderId: Type.Optional(Type.String({ maxLength: 64 })),
+      merchantOrderId: Type.Optional(textJson({ maxLength: 64 })),
     },
     { additionalProperties: false },
   ),

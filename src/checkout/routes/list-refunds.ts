@@ -16,7 +16,8 @@ const schema = {
     {
       ...PageQuery,
       status: Type.Optional(Type.String({ enum: ['pending', 'succeeded', 'canceled'] })),
-      paymentId: Type.Optional(Type.String({ format: 'uuid' })),
+      // The format `uuid` would let `urn:uuid:` through, which PostgreSQL does not read.
+      paymentId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })),
     },
     { additionalProperties: false },
   ),

@@ -20,9 +20,19 @@ export function pageOf(query: PageAsked) {
   return {
     limit: Number(query.limit ?? 20),
     before: query.cursor === undefined ? null : idOf(query.cursor),
-    createdFrom: query.createdFrom === undefined ? null : new Date(query.createdFrom),
-    createdTo: query.createdTo === undefined ? null : new Date(query.createdTo),
+    createdFrom: timeOf('createdFrom', query.createdFrom),
+    createdTo: timeOf('createdTo', query.createdTo),
   };
+}
+
+/** RFC 3339 knows leap seconds, JavaScript does not. */
+function timeOf(parameter: string, text: string | undefined): Date | null {
+  if (text === undefined) return null;
+  const time = new Date(text);
+  if (!Number.isNaN(time.getTime())) return time;
+  throw refuse('invalid_request', undefined, {
+    errors: [{ parameter, detail: 'It is not a time that we can tell.' }],
+  });
 }
 
 function idOf(cursor: string): string {

@@ -62,7 +62,8 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     if (!read.ok) return show(reply, payment, token, faults[read.fault]);
     const where = { merchantId: payment.merchantId, paymentId: payment.id };
     try {
-      const result = await payByCard(deps, where, read.card, `${pageOf(token)}/return`);
+      const sent = { returnUrl: `${pageOf(token)}/return`, attempts: payment.attempts };
+      const result = await payByCard(deps, where, read.card, sent);
       return reply.redirect(result.kind === 'challenge' ? result.url : pageOf(token), 303);
     } catch (error) {
       // Somebody else was faster: the page tells how it stands.
@@ -76,7 +77,10 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     const payment = await paymentOf(token);
     if (!payment) return notFound(reply);
     if (payment.status === 'pending' && payment.openAttemptId) {
-      await completeChallenge(deps, keyOf(payment, payment.openAttemptId));
+      const key = keyOf(payment, payment.openAttemptId);
+      const attempt = await findAttempt(deps.db, key);
+      // Anybody can open this address early. To ask about an attempt that is still on its way would make it fail.
+      if (attempt?.status === 'challenge') await completeChallenge(deps, key);
     }
     return reply.redirect(pageOf(token), 303);
   });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
 import type { Order, Pending } from '../domain/payment.ts';
 import type { ObjectEvent } from './payments.ts';
@@ -9,7 +10,7 @@ export type Call = {
   fingerprint: Buffer;
 };
 export type StoredAnswer = { call: string; fingerprint: Buffer; status: number; body: string };
-export type KeyOwner = { call: Call['call']; fingerprint: Buffer; objectId: string };
+export type KeyOwner = { call: Call['call']; fingerprint: Buffer; objectId: string; createdAt: Date };
 
 /** How long an answer is given again byte for byte. */
 export const answersKeptMs = 72 * 3600_000;
@@ -56,32 +57,50 @@ export async function insertPaymentOnce(
   return written === 1;
 }
 
-/** Takes the key for an object that is about to be made; false when it is taken already. */
+/** Takes the key for an object that is about to be made; false when it is taken already, or was answered. */
 export async function claimKey(tx: Transaction, call: Call, objectId: string, now: Date): Promise<boolean> {
   const claimed = await tx.run(sql`
     insert into checkout.idempotency_keys (merchant_id, key, call, fingerprint, object_id, created_at)
-    select ${call.merchantId}, ${call.key}, ${call.call}, ${call.fingerprint}, ${objectId}, ${now}
-    where not exists (
-      select from checkout.answers
-      where merchant_id = ${call.merchantId} and key = ${call.key}
-        and created_at > ${new Date(now.getTime() - answersKeptMs)}
-    )
+    values (${call.merchantId}, ${call.key}, ${call.call}, ${call.fingerprint}, ${objectId}, ${now})
     on conflict do nothing`);
-  return claimed === 1;
+  if (claimed === 0) return false;
+  // The insert may have waited for a request that was refused. Only a statement begun after it sees that answer.
+  if (!(await findAnswer(tx, call, now))) return true;
+  await releaseKey(tx, call);
+  return false;
+}
+
+/** Keeps a refusal as the answer to its key; false when meanwhile something was done, or answered, under the key. */
+export async function insertRefusal(
+  tx: Transaction,
+  call: Call,
+  answer: { status: number; body: string },
+  now: Date,
+): Promise<boolean> {
+  if (!(await claimKey(tx, call, randomUUID(), now))) return false;
+  await insertAnswer(tx, call, answer, now);
+  await releaseKey(tx, call);
+  return true;
+}
+
+async function releaseKey(tx: Transaction, call: Call): Promise<void> {
+  await tx.run(sql`
+    delete from checkout.idempotency_keys where merchant_id = ${call.merchantId} and key = ${call.key}`);
 }
 
 export async function findKeyOwner(db: Queryable, call: Call): Promise<KeyOwner | undefined> {
   return db.maybeOne<KeyOwner>(sql`
-    select call, fingerprint, object_id from checkout.idempotency_keys
+    select call, fingerprint, object_id, created_at from checkout.idempotency_keys
     where merchant_id = ${call.merchantId} and key = ${call.key}`);
 }
 
+/** Should there ever be two, what was done counts, not that it was refused. */
 export async function findAnswer(db: Queryable, call: Call, now: Date): Promise<StoredAnswer | undefined> {
   return db.maybeOne<StoredAnswer>(sql`
     select call, fingerprint, status, body from checkout.answers
     where merchant_id = ${call.merchantId} and key = ${call.key}
       and created_at > ${new Date(now.getTime() - answersKeptMs)}
-    order by created_at limit 1`);
+    order by status, created_at limit 1`);
 }
 
 export async function insertAnswer(

@@ -42,6 +42,7 @@ export type PaymentRow = {
   captureBefore: Date | null;
   captureId: string | null;
   captureAmount: bigint | null;
+  captureInquiries: number;
   capturedAt: Date | null;
   canceledAt: Date | null;
   cancelParty: Cancellation['party'] | null;
@@ -89,6 +90,7 @@ export async function savePayment(tx: Transaction, payment: Payment, event: Obje
         wallet_user_id = ${row.walletUserId}, authorized_at = ${row.authorizedAt},
         capture_before = ${row.captureBefore}, capture_id = ${row.captureId}, capture_amount = ${row.captureAmount},
         capture_lease_until = case when ${row.captureId}::uuid is null then null else capture_lease_until end,
+        capture_inquiries = case when ${row.captureId}::uuid is null then 0 else capture_inquiries end,
         captured_at = ${row.capturedAt}, canceled_at = ${row.canceledAt}, cancel_party = ${row.cancelParty},
         cancel_reason = ${row.cancelReason}, version = ${payment.version}
       where merchant_id = ${payment.merchantId} and payment_id = ${payment.id} and version = ${payment.version - 1}
@@ -107,6 +109,16 @@ export async function leaseCapture(
 ): Promise<void> {
   await tx.run(sql`
     update checkout.payments set capture_lease_until = ${lease.until}
+    where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_id is not null`);
+}
+
+/** Nobody knows yet: when to ask again. */
+export async function postponeCapture(
+  tx: Transaction,
+  lease: { merchantId: string; id: PaymentId; until: Date },
+): Promise<void> {
+  await tx.run(sql`
+    update checkout.payments set capture_lease_until = ${lease.until}, capture_inquiries = capture_inquiries + 1
     where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_id is not null`);
 }
 
@@ -234,7 +246,7 @@ export function toPayment(row: PaymentRow): Payment {
       if (!row.captureBefore) break;
       const asked =
         row.captureId && row.captureAmount !== null
-          ? { captureId: row.captureId, minor: row.captureAmount }
+          ? { captureId: row.captureId, minor: row.captureAmount, inquiries: row.captureInquiries }
           : null;
       return { ...order, ...paidOfRow(row), status: row.status, captureBefore: row.captureBefore, asked };
     }

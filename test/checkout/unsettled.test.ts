@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { payByWallet } from '../../src/checkout/attempt.ts';
+import type { OperationOutcome } from '../../src/checkout/domain/acquirer.ts';
+import type { PaymentId } from '../../src/checkout/domain/payment.ts';
+import { topUpPosting } from '../../src/checkout/domain/posting.ts';
+import { sweep } from '../../src/checkout/jobs.ts';
+import { post } from '../../src/checkout/store/ledger.ts';
+import { verifyLedger } from '../../src/checkout/verify-ledger.ts';
+import { sql } from '../../src/platform/db.ts';
+import { startTestApp } from '../support/app.ts';
+import { testDatabaseUrl } from '../support/database.ts';
+import {
+  call,
+  cards,
+  createPayment,
+  demoMerchant,
+  order,
+  paidPayment,
+  payByCard,
+  readPayment,
+  refund,
+} from '../support/merchant.ts';
+
+const { merchantId } = demoMerchant;
+const url = await testDatabaseUrl();
+const service = await startTestApp({ DATABASE_URL: url });
+const { db, clock } = service;
+const { deps } = service.areas.checkout;
+const { acquirer } = deps;
+clock.set(new Date());
+await db.run(sql`update checkout.merchants set requests_per_second = 1000000`);
+const hourMs = 3600_000;
+
+/** While the work runs, the acquirer answers a call like this; `undefined` leaves it to the sandbox. */
+async function answering<Result>(
+  kind: 'capture' | 'refund' | 'reverse' | 'inquireOperation',
+  answer: (reference: string) => OperationOutcome | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const original = acquirer[kind] as (call: { reference: string }) => Promise<OperationOutcome>;
+  const replaced = async (asked: { reference: string }) => answer(asked.reference) ?? original(asked);
+  Object.assign(acquirer, { [kind]: replaced });
+  try {
+    return await work();
+  } finally {
+    Object.assign(acquirer, { [kind]: original });
+  }
+}
+
+const unknown = (): OperationOutcome => ({ kind: 'unknown' });
+const capture = (id: string, key?: string, value?: string) =>
+  call(service, 'POST', `/v1/payments/${id}/capture`, {
+    body: value ? { amount: { value, currency: 'AZN' } } : {},
+    ...(key ? { key } : {}),
+  });
+
+test('a capture whose outcome is unknown is asked about after one second, then twice as late each time', async () => {
+  const payment = await paidPayment(service, { capture: false });
+  clock.move(24 * hourMs);
+  const lost = await answering('capture', unknown, () => capture(payment.id));
+  assert.equal(lost.statusCode, 503);
+  const delays: number[] = [];
+  await answering('inquireOperation', unknown, async () => {
+    for (let n = 0; n < 14; n++) {
+      const { at } = await db.one<{ at: Date }>(sql`
+        select capture_lease_until as at from checkout.payments where payment_id = ${payment.id}`);
+      delays.push((at.getTime() - clock.now().getTime()) / 1000);
+      clock.set(at);
+      await sweep(deps);
+    }
+  });
+  assert.deepEqual(delays, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600]);
+  clock.move(hourMs);
+  await sweep(deps);
+  assert.equal((await readPayment(service, payment.id)).status, 'succeeded');
+});
+
+test('the merchant need not wait for the next inquiry: the same key goes on with the capture at once', async () => {
+  const payment = await paidPayment(service, { capture: false });
+  const key = `capture ${payment.id}`.replace(' ', '-');
+  const lost = await answering('capture', unknown, () => capture(payment.id, key, '60.00'));
+  assert.equal(lost.json().code, 'outcome_unknown');
+  const again = await capture(payment.id, key, '60.00');
+  assert.equal(again.statusCode, 200, again.body);
+  assert.equal(again.json().capturedAmount.value, '60.00');
+});
+
+test('a capture that the job has settled gives one answer under its key, whatever happens to the payment later', async () => {
+  const payment = await paidPayment(service, { capture: false });
+  const key = `settled-${payment.id}`;
+  await answering('capture', unknown, () => capture(payment.id, key));
+  clock.move(2_000);
+  await sweep(deps);
+  const first = await capture(payment.id, key);
+  assert.equal(first.json().status, 'succeeded');
+  assert.equal((await refund(service, payment.id, '1.00')).statusCode, 200);
+  assert.equal((await capture(payment.id, key)).body, first.body);
+});
+
+test('one key with two bodies at once: one is carried out, the other is refused and told why', async () => {
+  for (let round = 0; round < 20; round++) {
+    const payment = await paidPayment(service);
+    const key = `two-bodies-${payment.id}`;
+    const answers = await Promise.all(
+      ['10.00', '20.00'].map((value) => refund(service, payment.id, value, key)),
+    );
+    assert.deepEqual(answers.map((answer) => answer.statusCode).sort(), [200, 422]);
+    const refused = answers.find((answer) => answer.statusCode === 422);
+    assert.equal(refused?.json().code, 'idempotency_key_reused');
+  }
+});
+
+test('as many wallet refunds, captures and cancellations at once as there are connections all go through', async () => {
+  const [person] = await db.many<{ owner: string }>(sql`
+    select owner from checkout.ledger_accounts where kind = 'wallet'`);
+  const userId = String(person?.owner);
+  const amount = { minor: 100_000n, currency: 'AZN' };
+  const topUp = topUpPosting({ id: deps.newId(), userId, amount, source: 'test' });
+  await db.transaction((tx) => post(tx, topUp, clock.now()));
+  const pay = async (captures: boolean) => {
+    const changes = { amount: { value: '10.00', currency: 'AZN' }, capture: captures };
+    const { id } = await createPayment(service, changes);
+    await payByWallet(deps, { merchantId, paymentId: id as PaymentId }, userId);
+    return id;
+  };
+  const paid: string[] = [];
+  const toCapture: string[] = [];
+  const toCancel: string[] = [];
+  for (let n = 0; n < 15; n++) {
+    paid.push(await pay(true));
+    toCapture.push(await pay(false));
+    toCancel.push(await pay(false));
+  }
+  const answers = await Promise.all([
+    ...paid.map((id) => refund(service, id, '10.00')),
+    ...toCapture.map((id) => capture(id)),
+    ...toCancel.map((id) => call(service, 'POST', `/v1/payments/${id}/cancel`)),
+  ]);
+  assert.deepEqual(
+    answers.filter((answer) => answer.statusCode !== 200).map((answer) => answer.body),
+    [],
+  );
+});
+
+test('one sweep ends every payment whose time is up, however many there are', async () => {
+  const key = (n: number) => `many-${n}`;
+  const body = { ...order, expiresIn: 60 };
+  for (let n = 0; n < 450; n++) await call(service, 'POST', '/v1/payments', { body, key: key(n) });
+  clock.move(61_000);
+  await sweep(deps);
+  const { left } = await db.one<{ left: number }>(sql`
+    select count(*)::int as left from checkout.payments
+    where status = 'pending' and open_attempt_id is null and expires_at <= ${clock.now()}`);
+  assert.equal(left, 0);
+});
+
+test('what fails in a sweep is left for the next one and holds nothing else up', async () => {
+  const cancel = async () => {
+    const { id } = await paidPayment(service, { capture: false });
+    await call(service, 'POST', `/v1/payments/${id}/cancel`);
+    return id;
+  };
+  await cancel();
+  clock.move(1_000);
+  await cancel();
+  let refused: string | undefined;
+  const refuseTheFirst = (reference: string): OperationOutcome | undefined => {
+    refused ??= reference;
+    return reference === refused ? { kind: 'unknown' } : undefined;
+  };
+  const due = () =>
+    db.many(sql`select attempt_id from checkout.attempts where reversal = 'due'`).then((rows) => rows.length);
+  assert.equal(await due(), 2);
+  await answering('reverse', refuseTheFirst, () => sweep(deps));
+  assert.equal(await due(), 1);
+  await sweep(deps);
+  assert.equal(await due(), 0);
+});
+
+test('after all that nothing is left open and the ledger is clean', async () => {
+  const lost = await createPayment(service);
+  await payByCard(service, lost, cards.lostThenNever);
+  clock.move(2 * hourMs);
+  await sweep(deps);
+  assert.deepEqual(await verifyLedger({ url, now: clock.now(), stuckAfterMs: 0 }), []);
+});
