@@ -39,10 +39,10 @@ with the ending \`_FILE\` names; setting both is a fault. In \`local\` a file \`
 ${tables.join('\n')}
 ## What is refused in dmz and production
 
-The process does not start when an address is not https, \`KEYS_SECRET\` is missing, short or a known demo value,
-test phones are set, the console SMS sender is chosen, \`DATABASE_URL\` is not set (the embedded database has to be
-asked for with \`DATABASE_URL=embedded\`), or \`ADMIN_PORT\` is the public port. The same holds for
-\`CHECKOUT_ENV=production\`, which refuses the sandbox acquirer as well.
+The process does not start when an address is not https, a secret is missing, short or a known demo value, test
+phones are set, the console SMS sender is chosen, \`TRUST_PROXY\` or \`DATABASE_URL\` is not set (the embedded
+database has to be asked for with \`DATABASE_URL=embedded\`), or \`ADMIN_PORT\` is the public port. The same holds
+for \`CHECKOUT_ENV=production\`, which refuses the sandbox acquirer as well.
 `;
 }
 

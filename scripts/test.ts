@@ -3,7 +3,7 @@
  * that each file clones, and hands over to node's own runner. Paths given as arguments run alone:
  * `npm run test:only -- test/platform/db.test.ts`.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,16 @@ if (files.length === 0) throw new Error('no test files found');
 execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
 await installBrowser();
 
+// Without these, Ctrl-C would end this process alone and leave its PostgreSQL and its folder behind.
+let interrupted = false;
+let runner: ChildProcess | undefined;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    interrupted = true;
+    runner?.kill(signal);
+  });
+}
+
 const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
 const postgres = await startEmbeddedPostgres({
   dataDir,
@@ -38,12 +48,14 @@ try {
     migrations: readMigrations(new URL('migrations/', packageRoot)),
     log: () => {},
   });
-  const runner = spawn(
-    process.execPath,
-    ['--import', 'tsx', '--test', '--test-concurrency=2', '--test-reporter=spec', ...files],
-    { stdio: 'inherit', env: { ...process.env, TEST_DATABASE_URL: postgres.url } },
-  );
-  [code] = (await once(runner, 'exit')) as [number | null];
+  if (!interrupted) {
+    runner = spawn(
+      process.execPath,
+      ['--import', 'tsx', '--test', '--test-concurrency=2', '--test-reporter=spec', ...files],
+      { stdio: 'inherit', env: { ...process.env, TEST_DATABASE_URL: postgres.url } },
+    );
+    [code] = (await once(runner, 'exit')) as [number | null];
+  }
 } finally {
   await postgres.stop();
   rmSync(dataDir, { recursive: true, force: true });

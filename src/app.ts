@@ -11,9 +11,10 @@ import { seedIdentity } from './identity/demo.ts';
 import type { IdentityDeps } from './identity/deps.ts';
 import { identityRefusals } from './identity/errors.ts';
 import { openIdentity } from './identity/identity.ts';
-import { authenticateMerchant, survivorOf } from './identity/merchant-clients.ts';
+import { authenticateMerchant } from './identity/merchant-clients.ts';
 import { identityApi, identityPages } from './identity/plugin.ts';
 import type { SmsSender } from './identity/sms/sender.ts';
+import { findSurvivor } from './identity/store/users.ts';
 import { LandingPage } from './landing-page.tsx';
 import type { Database } from './platform/db.ts';
 import { type HealthDeps, health } from './platform/health.ts';
@@ -66,7 +67,7 @@ export async function openAreas(options: {
     config: config.checkout,
     urls: config.server.urls,
     authenticate: (header, address) => authenticateMerchant(identity.deps, header, address),
-    survivorOf: (userId) => survivorOf(identity.deps, userId),
+    survivorOf: async (connection, userId) => (await findSurvivor(connection, userId)) ?? userId,
   });
   return {
     identity: identity.deps,
@@ -100,7 +101,8 @@ export async function buildApp(deps: AppDeps): Promise<HttpServer> {
   await app.register(
     async (scope) => {
       scope.addHook('onRoute', routesOfHost(hostOf(urls.base)));
-      await scope.register(swaggerUi, { documentUrl: `${urls.base}/api/openapi.json` });
+      // Relative, since a page that was opened under another name (127.0.0.1) may read from its own origin only.
+      await scope.register(swaggerUi, { documentUrl: '../api/openapi.json' });
       scope.get('/api', { schema: { summary: 'What runs here', tags: ['Service'] } }, async () => ({
         name: 'tollgate',
         version,
@@ -114,9 +116,9 @@ export async function buildApp(deps: AppDeps): Promise<HttpServer> {
         sendPage(reply, ErrorsPage({ refusals: allRefusals })),
       );
       await scope.register(identityApi, deps.areas.identity);
-      if (server.env === 'local') {
+      if (server.demo) {
         scope.get('/', { schema: { hide: true } }, async (_request, reply) =>
-          sendPage(reply, LandingPage({ version, env: server.env, urls })),
+          sendPage(reply, LandingPage({ version, env: server.env, urls, adminUrl: adminUrlOf(server) })),
         );
       }
     },
@@ -156,6 +158,10 @@ export async function buildAdminApp(deps: Omit<AppDeps, 'areas'>): Promise<HttpS
 function hostsToTellApart(urls: Record<string, string>): (url: string) => string | undefined {
   const hosts = new Set(Object.values(urls).map((url) => new URL(url).host));
   return (url) => (hosts.size > 1 ? new URL(url).host : undefined);
+}
+
+function adminUrlOf({ urls, port, adminPort }: Config['server']): string {
+  return adminPort === port ? '' : `http://${new URL(urls.base).hostname}:${adminPort}`;
 }
 
 function pathOf(url: string): string {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
+import { demoCredentials } from './demo.ts';
 import type { SmsConfig } from './identity/sms/sender.ts';
 import {
   BadSetting,
@@ -20,7 +21,6 @@ import {
 const demoKeysSecret = 'tollgate-demo-secret-for-local-use-only-0000';
 /** Where Prometheus exporters of OpenTelemetry listen by custom. */
 const defaultAdminPort = 9464;
-const demoPhones = '+994500000001,+994500000002,+994500000003';
 
 /** Every setting there is. `docs/configuration.md` and `.env.example` are written from this table. */
 export const settings = {
@@ -63,8 +63,9 @@ export const settings = {
   }),
   trustProxy: text('TRUST_PROXY', '`none`, a number of hops, or addresses and networks with commas', {
     group: 'Addresses',
-    about: "Which proxies in front are believed when they name the caller's address.",
-    default: 'none',
+    about:
+      "Which proxies in front are believed when they name the caller's address. Without one all callers behind a proxy share its limits.",
+    shownDefault: '`none` in local, test and pre; required in dmz and production',
   }),
   adminPort: integer('ADMIN_PORT', 1, 65535, {
     group: 'Addresses',
@@ -217,6 +218,8 @@ export type CheckoutEnvironment = 'local' | 'preprod' | 'production';
 
 export type ServerConfig = {
   env: Environment;
+  /** Whether the credentials that the README shows exist here. */
+  demo: boolean;
   host: string;
   port: number;
   adminPort: number;
@@ -275,8 +278,12 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const port = values.port ?? 3000;
   const base = values.baseUrl ?? (local ? `http://localhost:${port}` : undefined);
   const guarded = isGuarded(tollgateEnv) || checkoutEnv === 'production';
-  const keysSecret = values.keysSecret ?? (local && !guarded ? demoKeysSecret : undefined);
-  const testPhones = values.testPhones ?? (local && !guarded ? demoPhones.split(',').map(parsePhone) : []);
+  const demo = local && !guarded;
+  const keysSecret = values.keysSecret ?? (demo ? demoKeysSecret : undefined);
+  const demoPhones = demo ? demoCredentials('').people.map((person) => person.phone) : [];
+  const testPhones = values.testPhones ?? demoPhones;
+  const workers = values.workers ?? 1;
+  const adminPort = values.adminPort ?? (guarded || workers > 1 ? defaultAdminPort : port);
   const trustProxy = readTrustProxy(values.trustProxy ?? 'none', faults);
   const acquirer = values.acquirer ?? (checkoutEnv === 'production' ? undefined : 'sandbox');
   const sms = readSms(values, faults);
@@ -303,11 +310,17 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       remedy: 'Choose http (your payment gateway) or none (wallet only).',
     });
   }
-  if ((values.workers ?? 1) > 1 && values.adminPort === port) {
+  if (adminPort === port && guarded) {
+    faults.push({
+      name: 'ADMIN_PORT',
+      problem: 'It is the public port.',
+      remedy: 'Choose another, reachable from inside only.',
+    });
+  } else if (adminPort === port && workers > 1) {
     faults.push({
       name: 'ADMIN_PORT',
       problem: 'With several workers it cannot be PORT: each worker would show its own figures only.',
-      remedy: 'Choose another, or leave it out.',
+      remedy: 'Choose another.',
     });
   }
   if (values.migrationDatabaseUrl === 'embedded' || (values.migrationDatabaseUrl && !serverUrl(values))) {
@@ -322,8 +335,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     sso: values.ssoUrl ?? `${base}/sso`,
     checkout: values.checkoutBaseUrl ?? `${base}/checkout`,
   };
-  if (guarded)
-    faults.push(...unsafeSettings(values, urls, { keysSecret, testPhones, acquirer, checkoutEnv }));
+  if (guarded) faults.push(...unsafeSettings(values, urls, { testPhones, acquirer, checkoutEnv }));
   if (faults.length > 0 || keysSecret === undefined || acquirer === undefined) {
     // A value that could not be read counts as unset above; only the first of the two sentences helps.
     throw new ConfigurationFaults(
@@ -331,13 +343,13 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     );
   }
 
-  const workers = values.workers ?? 1;
   return {
     server: {
       env: tollgateEnv,
+      demo,
       host: values.host ?? (local ? '127.0.0.1' : '0.0.0.0'),
       port,
-      adminPort: values.adminPort ?? (guarded || workers > 1 ? defaultAdminPort : port),
+      adminPort,
       trustProxy,
       workers,
       jobs: values.jobs ?? 'on',
@@ -403,7 +415,6 @@ function unsafeSettings(
   values: Values<typeof settings>,
   urls: ServerConfig['urls'],
   chosen: {
-    keysSecret: string | undefined;
     testPhones: string[];
     acquirer: string | undefined;
     checkoutEnv: CheckoutEnvironment;
@@ -419,8 +430,16 @@ function unsafeSettings(
   ] as const) {
     if (url.startsWith('http:')) refuse(name, `${url} is not https.`, 'Give an https address.');
   }
-  if (chosen.keysSecret !== undefined && isDemoSecret(chosen.keysSecret)) {
-    refuse('KEYS_SECRET', 'It is a known demo value.', 'Make one with: openssl rand -base64 48');
+  for (const [key, { name, secret }] of Object.entries(settings)) {
+    // A database's address is as secret as its password, but it is not made of one word that could be compared.
+    if (!secret || name.endsWith('DATABASE_URL')) continue;
+    const value = values[key as keyof typeof values];
+    if (typeof value === 'string' && isDemoSecret(value))
+      refuse(name, 'It is a known demo value.', 'Make one with: openssl rand -base64 48');
+  }
+  if (values.trustProxy === undefined) {
+    // We speak plain HTTP, so here somebody else ends TLS: without it all callers would share one address for every limit.
+    refuse('TRUST_PROXY', 'It is not set.', 'Name the proxies in front, or say none when there are none.');
   }
   if (chosen.testPhones.length > 0) {
     refuse('TEST_PHONES', 'Numbers with a fixed code would let anybody in.', 'Leave it out.');
@@ -444,15 +463,15 @@ function unsafeSettings(
       'Name a PostgreSQL, or ask for the built-in one with DATABASE_URL=embedded.',
     );
   }
-  if ((values.adminPort ?? defaultAdminPort) === values.port) {
-    refuse('ADMIN_PORT', 'It is the public port.', 'Choose another, reachable from inside only.');
-  }
   return faults;
 }
 
 /** Every secret that stands in this repository or its documentation is known to the whole world. */
 function isDemoSecret(value: string): boolean {
-  return /tollgate-demo|change-?me|your-secret/i.test(value) || new Set(value).size < 8;
+  const isShown =
+    /tollgate-demo|demo-(partner|merchant)-secret|change-?me|your-secret|^(password|secret)$/i.test(value);
+  // SMPP has room for eight characters only, of which some may well be the same.
+  return isShown || new Set(value).size < Math.min(8, value.length / 2);
 }
 
 /** A little less than the guard around it allows, so that the log names the real reason. */

@@ -5,10 +5,11 @@ export type LandingView = {
   version: string;
   env: string;
   urls: { base: string; sso: string; checkout: string };
+  adminUrl: string;
 };
 
 /** The first page of a local start: what runs here, and what to try it with. */
-export function LandingPage({ version, env, urls }: LandingView) {
+export function LandingPage({ version, env, urls, adminUrl }: LandingView) {
   const demo = demoCredentials(urls.base);
   return (
     <Page language="en" title="Tollgate">
@@ -30,7 +31,7 @@ export function LandingPage({ version, env, urls }: LandingView) {
               <a href={`${urls.base}/docs/errors`}>Every error code</a>
             </li>
             <li>
-              <a href="/health/ready">Health</a> and <a href="/metrics">metrics</a>
+              <a href={`${adminUrl}/health/ready`}>Health</a> and <a href={`${adminUrl}/metrics`}>metrics</a>
             </li>
           </ul>
         </Section>

@@ -5,19 +5,22 @@ import { type AppDeps, buildAdminApp, buildApp, openAreas, packageRoot, seedDemo
 import { type Config, environment, loadConfig } from './config.ts';
 import { demoCredentials } from './demo.ts';
 import { openDatabase } from './platform/db.ts';
-import { DataDirInUse, type EmbeddedPostgres, startEmbeddedPostgres } from './platform/embedded-postgres.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './platform/embedded-postgres.ts';
 import { startJobs } from './platform/jobs.ts';
 import { createLogger } from './platform/log.ts';
 import { createMetrics, type Metrics } from './platform/metrics.ts';
-import { MigrationRefused, migrate, readMigrations } from './platform/migrate.ts';
+import { migrate, readMigrations } from './platform/migrate.ts';
 import { ConfigurationFaults } from './platform/settings.ts';
+import { StartRefused } from './platform/start-refused.ts';
 import { followPrimary, startWorkers, type Workers } from './platform/workers.ts';
 
 /** How long accepted requests and running jobs may take to finish before the process ends all the same. */
 const stopLimitMs = 30_000;
 
+process.stdout.on('error', onOutputLost);
+process.stderr.on('error', () => {});
 const config = readConfig();
-const log = createLogger({ level: config.server.logLevel });
+const log = createLogger({ level: config.server.logLevel, onOutputLost });
 const lifecycle = { started: false, draining: false };
 /** What was started, newest last; stopping goes through it from the end. */
 const stops: (() => Promise<void>)[] = [];
@@ -28,13 +31,10 @@ let stoppingSince: number | undefined;
 
 process.on('uncaughtException', (error) => endAtOnce(error));
 process.on('unhandledRejection', (error) => endAtOnce(error));
-if (cluster.isPrimary) {
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
-} else {
-  // A terminal signals the whole group; a worker follows its primary instead, which stops things in order.
-  process.on('SIGTERM', () => {});
-  process.on('SIGINT', () => {});
+// A terminal signals the whole group; a worker follows its primary instead, which stops things in order.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+  process.on(signal, cluster.isPrimary ? onSignal : () => {});
+if (cluster.isWorker) {
   followPrimary({ drain, stop: () => void stop(), registry: () => metrics?.registry });
 }
 
@@ -56,12 +56,8 @@ async function startPrimary(): Promise<void> {
     log: (message) => log.info(message),
   });
   const deps = await openDeps(url, migrations.at(-1)?.name ?? '');
-  if (server.env === 'local') await seedDemo(deps.areas, server.urls.base);
+  if (server.demo) await seedDemo(deps.areas, server.urls.base);
 
-  if (server.jobs !== 'off') {
-    const jobs = startJobs({ url, jobs: deps.areas.jobs, concurrency: 4, log });
-    stops.push(() => jobs.stop());
-  }
   const takesRequests = server.jobs !== 'only';
   if (server.adminPort !== server.port || !takesRequests)
     await listen(await buildAdminApp(deps), server.adminPort);
@@ -77,13 +73,18 @@ async function startPrimary(): Promise<void> {
     deps.health.metricsText = started.metricsText;
     stops.push(() => started.stop());
   }
+  // Last, since a start that is refused for its port must not have begun any work.
+  if (server.jobs !== 'off') {
+    const jobs = startJobs({ url, jobs: deps.areas.jobs, concurrency: 10, log });
+    stops.push(() => jobs.stop());
+  }
 
   lifecycle.started = true;
   log.info(
     { port: server.port, env: server.env, version, startMs: Math.round(process.uptime() * 1000) },
     'ready',
   );
-  if (server.env === 'local' && takesRequests) process.stdout.write(greeting(config));
+  if (server.demo && takesRequests) process.stdout.write(greeting(config));
 }
 
 async function startWorker(): Promise<void> {
@@ -121,7 +122,19 @@ async function listen(app: Awaited<ReturnType<typeof buildApp>>, port: number): 
     // While we drain, each answer asks the client to come back on a new connection, which reaches another node.
     if (lifecycle.draining) reply.header('connection', 'close');
   });
-  await app.listen({ port, host: config.server.host });
+  const { host } = config.server;
+  await app.listen({ port, host }).catch((error: NodeJS.ErrnoException) => {
+    const setting = port === config.server.port ? 'PORT' : 'ADMIN_PORT';
+    if (error.code === 'EADDRINUSE')
+      throw new StartRefused(`Port ${port} is in use; set ${setting} to another.`);
+    if (error.code === 'EACCES')
+      throw new StartRefused(`This user may not listen on port ${port}; set ${setting} to another.`);
+    if (error.syscall === 'listen' || error.syscall === 'getaddrinfo')
+      throw new StartRefused(
+        `This machine cannot listen on the address ${host} (${error.code}); set HOST to one that it has.`,
+      );
+    throw error;
+  });
   stops.push(() => app.close());
 }
 
@@ -137,6 +150,11 @@ function onSignal(signal: NodeJS.Signals): void {
   }
 }
 
+/** Whoever reads our output has gone: like other programs in a pipe we end then, and do not work on unseen. */
+function onOutputLost(): void {
+  if (cluster.isPrimary) void stop();
+}
+
 async function stop(): Promise<void> {
   if (stoppingSince !== undefined) return;
   stoppingSince = Date.now();
@@ -150,8 +168,7 @@ async function stop(): Promise<void> {
     await next().catch((error: unknown) => log.error({ err: error }, 'stopping'));
   }
   if (cluster.isPrimary) log.info('stopped');
-  log.flush();
-  process.exit(0);
+  leave(0);
 }
 
 function drain(): void {
@@ -159,11 +176,16 @@ function drain(): void {
   workers?.drain();
 }
 
-function endAtOnce(error?: unknown): never {
+function endAtOnce(error?: unknown): void {
   if (error) log.fatal({ err: error }, 'ending');
   embedded?.stopNow();
-  log.flush();
-  process.exit(1);
+  leave(1);
+}
+
+/** Exits once the log is written, or without it when nobody takes it. */
+function leave(code: number): void {
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), 1_000);
+  log.flush(() => process.exit(code));
 }
 
 function readConfig(): Config {
@@ -177,20 +199,11 @@ function readConfig(): Config {
   }
 }
 
-async function refuseToStart(error: unknown): Promise<never> {
-  const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
-  if (error instanceof DataDirInUse || error instanceof MigrationRefused || taken) {
-    const { port, adminPort } = config.server;
-    const taking = (error as { port?: number }).port;
-    const setting = taking === adminPort && adminPort !== port ? 'ADMIN_PORT' : 'PORT';
-    const reason = taken ? `Port ${taking} is in use; set ${setting} to another.` : (error as Error).message;
-    process.stderr.write(`Tollgate does not start. ${reason}\n`);
-  } else {
-    log.fatal({ err: error }, 'start failed');
-  }
+async function refuseToStart(error: unknown): Promise<void> {
+  if (error instanceof StartRefused) process.stderr.write(`Tollgate does not start. ${error.message}\n`);
+  else log.fatal({ err: error }, 'start failed');
   await embedded?.stop();
-  log.flush();
-  process.exit(1);
+  leave(1);
 }
 
 function greeting({ server }: Config): string {

@@ -23,7 +23,10 @@ const production: Env = {
   SMS_HTTP_URL: 'https://sms.example/send',
   SMS_HTTP_SECRET: 'Wm4Tz8Kc1Vq6Xb3Lp9Rd5Gh7Ns2Jf0Ay',
   ACQUIRER: 'http',
+  ACQUIRER_URL: 'https://gateway.example/cards',
+  ACQUIRER_SECRET: 'Pd8Vn2Xs6Qk1Zb7Lw3Tf9Hc5Rm4Gj0Ey',
   DATABASE_URL: 'postgres://tollgate:pw@db.example/tollgate',
+  TRUST_PROXY: 'none',
 };
 const { ACQUIRER: _, ...dmz }: Env = { ...production, TOLLGATE_ENV: 'dmz' };
 
@@ -63,6 +66,7 @@ test('an empty environment starts in local, with the demo values', () => {
     {
       server: {
         env: 'local',
+        demo: true,
         host: '127.0.0.1',
         port: 3000,
         adminPort: 3000,
@@ -80,7 +84,7 @@ test('an empty environment starts in local, with the demo values', () => {
       database: { url: undefined, migrationUrl: undefined, poolSize: 10, dataDir: './.data' },
       checkout: {
         env: 'local',
-        acquirer: 'sandbox',
+        acquirer: { kind: 'sandbox' },
         keysSecret: 'tollgate-demo-secret-for-local-use-only-0000',
       },
     },
@@ -132,6 +136,7 @@ test('a set value is taken over instead of its default', () => {
     {
       server: {
         env: 'production',
+        demo: false,
         host: '10.1.2.3',
         port: 8080,
         adminPort: 8081,
@@ -148,7 +153,7 @@ test('a set value is taken over instead of its default', () => {
         poolSize: 25,
         dataDir: '/var/lib/tollgate',
       },
-      checkout: { env: 'production', acquirer: 'none', keysSecret: goodSecret },
+      checkout: { env: 'production', acquirer: { kind: 'none' }, keysSecret: goodSecret },
     },
   );
 });
@@ -373,6 +378,9 @@ const unsafe: [what: string, name: string, value: string | undefined][] = [
   ['KEYS_SECRET is a placeholder', 'KEYS_SECRET', `changeme-${goodSecret}`],
   ['KEYS_SECRET is a placeholder with a hyphen', 'KEYS_SECRET', `Change-Me-${goodSecret}`],
   ['KEYS_SECRET is a run of few characters', 'KEYS_SECRET', '1234567'.repeat(10)],
+  ['another secret is a placeholder', 'SMS_HTTP_SECRET', `changeme-${goodSecret}`],
+  ['another secret stands in the README', 'ACQUIRER_SECRET', `demo-partner-secret-${goodSecret}`],
+  ['nobody has said which proxies are in front', 'TRUST_PROXY', undefined],
   ['there are test phones', 'TEST_PHONES', '+994500000001'],
   ['one-time codes go to the log', 'SMS_SENDER', 'console'],
   ['the SMS sender is left to its default', 'SMS_SENDER', undefined],
@@ -407,6 +415,16 @@ test('a secret of 32 characters, and one of eight different characters, are take
   assert.deepEqual(namesIn({ ...production, KEYS_SECRET: '12345678'.repeat(4) }), []);
 });
 
+test('a password for SMPP, which has room for eight characters, is refused only when it is a demo value', () => {
+  const smpp = {
+    ...production,
+    ...{ SMS_SENDER: 'smpp', SMPP_URL: 'ssmpp://sms.example:3550', SMPP_SYSTEM_ID: 'tollgate' },
+  };
+  assert.deepEqual(namesIn({ ...smpp, SMPP_PASSWORD: 'k3ll3rR7' }), []);
+  for (const SMPP_PASSWORD of ['password', 'aaaaaaaa', 'changeme'])
+    assert.deepEqual(namesIn({ ...smpp, SMPP_PASSWORD }), ['SMPP_PASSWORD']);
+});
+
 test('a demo value from a file is refused as well', () => {
   const path = fileWith('tollgate-demo-secret-for-local-use-only-0000\n');
   assert.deepEqual(namesIn({ ...without(production, 'KEYS_SECRET'), KEYS_SECRET_FILE: path }), [
@@ -432,7 +450,7 @@ test('the sandbox acquirer is refused in a production checkout only', () => {
   assert.deepEqual(namesIn({ ...dmz, CHECKOUT_ENV: 'production', ACQUIRER: 'sandbox' }), ['ACQUIRER']);
   assert.deepEqual(namesIn({ ...sandbox, CHECKOUT_ENV: 'preprod' }), []);
   assert.deepEqual(namesIn({ ...dmz, ACQUIRER: 'sandbox' }), []);
-  assert.equal(loadConfig(dmz).checkout.acquirer, 'sandbox');
+  assert.deepEqual(loadConfig(dmz).checkout.acquirer, { kind: 'sandbox' });
 });
 
 test('a production checkout has no default acquirer', () => {
@@ -448,6 +466,15 @@ test('a production checkout in a local identity gets none of the demo values', (
   const safe = { ...production, TOLLGATE_ENV: 'local', CHECKOUT_ENV: 'production' };
   assert.deepEqual(loadConfig(safe).identity.testPhones, []);
   assert.equal(loadConfig(safe).server.adminPort, 9464);
+  assert.equal(loadConfig(safe).server.demo, false);
+});
+
+test('a database address that the driver cannot read is a fault', () => {
+  for (const good of ['postgresql://db.example', 'postgres://me:p%40ss@[::1]:5432/a?sslmode=disable'])
+    assert.deepEqual(namesIn({ DATABASE_URL: good }), [], good);
+  assert.deepEqual(namesIn({ DATABASE_URL: 'postgres://me@/tollgate?host=/run/postgresql' }), []);
+  for (const bad of ['postgres://me:pw@db.example:99999/a', 'postgres://[::1/a'])
+    assert.deepEqual(namesIn({ DATABASE_URL: bad }), ['DATABASE_URL'], bad);
 });
 
 test('test and pre start with what dmz and production refuse', () => {
@@ -638,6 +665,7 @@ test('several workers do not share their admin port with the public one', () => 
     () => loadConfig({ WORKERS: '2', PORT: '3000', ADMIN_PORT: '3000' }),
     /ADMIN_PORT: With several workers/,
   );
+  assert.throws(() => loadConfig({ WORKERS: '2', PORT: '9464' }), /ADMIN_PORT: With several workers/);
   assert.equal(loadConfig({ WORKERS: '1', PORT: '3000', ADMIN_PORT: '3000' }).server.adminPort, 3000);
   assert.equal(loadConfig({ WORKERS: '2', PORT: '3000' }).server.adminPort, 9464);
 });

@@ -9,7 +9,9 @@ import {
   ifMissing,
   postgresEnvironment,
   type RunAs,
+  syncFolder,
 } from './embedded-postgres-files.ts';
+import { StartRefused } from './start-refused.ts';
 
 const execute = promisify(execFile);
 
@@ -17,7 +19,7 @@ const execute = promisify(execFile);
 export async function prepareCluster(home: Home, runAs: RunAs, binaries: Binaries): Promise<string> {
   const version = await fs.readFile(join(home.cluster, 'PG_VERSION'), 'utf8').catch(ifMissing(undefined));
   if (version !== undefined && version.trim() !== binaries.majorVersion) {
-    throw new Error(
+    throw new StartRefused(
       `The database in ${home.cluster} was made by PostgreSQL ${version.trim()}, and this release runs PostgreSQL ${binaries.majorVersion}: dump it with the release that made it, and restore the dump into a new data folder.`,
     );
   }
@@ -30,7 +32,9 @@ export async function prepareCluster(home: Home, runAs: RunAs, binaries: Binarie
     return password;
   }
   if (!kept)
-    throw new Error(`The file ${home.passwordFile} is missing: restore it together with ${home.cluster}.`);
+    throw new StartRefused(
+      `The file ${home.passwordFile} is missing: restore it together with ${home.cluster}.`,
+    );
   // A folder that root has restored from a backup belongs to root.
   if (runAs.uid !== undefined && (await fs.stat(home.cluster)).uid === 0) {
     await execute('chown', ['-R', '-h', `${runAs.uid}:${runAs.gid}`, home.cluster]);
@@ -87,14 +91,10 @@ async function initialize(
     await syncFolder(home.folder);
   } catch (error) {
     const reason = error instanceof Error ? error.message.trim() : String(error);
-    throw new Error(`The database could not be created in ${home.cluster}: ${reason}`, { cause: error });
+    throw new StartRefused(`The database could not be created in ${home.cluster}: ${reason}`, {
+      cause: error,
+    });
   } finally {
     await fs.rm(draft, { recursive: true, force: true, maxRetries: 3 });
   }
-}
-
-/** A new name survives a power cut only once its folder is on the disk. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await fs.open(folder, 'r');
-  await handle.sync().finally(() => handle.close());
 }

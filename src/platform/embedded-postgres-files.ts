@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { StartRefused } from './start-refused.ts';
 
 const execute = promisify(execFile);
 
@@ -27,10 +28,11 @@ export async function prepareHome(
   dataDir: string,
   log: (message: string) => void,
 ): Promise<{ home: Home; runAs: RunAs }> {
-  // Only the last folder is private: a parent made 0700 on the way would lock out PostgreSQL's own user.
-  await fs.mkdir(dirname(resolve(dataDir)), { recursive: true });
-  await makePrivateFolder(dataDir);
-  const folder = await fs.realpath(dataDir);
+  const folder = await makeDataFolder(dataDir).catch((error: NodeJS.ErrnoException) => {
+    throw new StartRefused(
+      `The data folder ${dataDir} cannot be used (${error.code}): set DATA_DIR to a folder that this user may write to.`,
+    );
+  });
   if (process.getuid?.() === 0) return placeForRoot(folder, log);
 
   const cluster = await fs
@@ -38,18 +40,26 @@ export async function prepareHome(
     .catch(ifMissing(undefined))
     .catch(() => 'hidden' as const);
   if (cluster === 'hidden' || (cluster && cluster.uid !== process.getuid?.())) {
-    throw new Error(`The database in ${folder} belongs to another user: run the server as that user.`);
+    throw new StartRefused(`The database in ${folder} belongs to another user: run the server as that user.`);
   }
   return { home: homeIn(folder), runAs: {} };
+}
+
+async function makeDataFolder(dataDir: string): Promise<string> {
+  // Only the last folder is private: a parent made 0700 on the way would lock out PostgreSQL's own user.
+  await fs.mkdir(dirname(resolve(dataDir)), { recursive: true });
+  await makePrivateFolder(dataDir);
+  // The slash makes it an error when this is a file.
+  await fs.access(`${dataDir}/`, fs.constants.W_OK | fs.constants.X_OK);
+  return fs.realpath(dataDir);
 }
 
 /** The place of an existing database, for those who only look: nothing is made or changed. */
 export async function findHome(dataDir: string): Promise<Home | undefined> {
   const folder = await fs.realpath(dataDir).catch(ifMissing(undefined));
   if (folder === undefined) return undefined;
-  const elsewhere = placeElsewhere(folder);
-  const moved = process.getuid?.() === 0 && (await ownerOf(join(elsewhere, 'postgres'))) !== undefined;
-  return homeIn(moved ? elsewhere : folder);
+  const elsewhere = process.getuid?.() === 0 ? await notedPlace(folder) : undefined;
+  return homeIn(elsewhere && (await ownerOf(join(elsewhere, 'postgres'))) ? elsewhere : folder);
 }
 
 function homeIn(folder: string): Home {
@@ -61,8 +71,38 @@ function homeIn(folder: string): Home {
   };
 }
 
-function placeElsewhere(folder: string): string {
-  return join(systemFolder, `data-${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`);
+const noteName = 'postgres-is-elsewhere.txt';
+
+/** Only a note leads to a place, so that whoever deletes the data folder begins anew. */
+async function notedPlace(folder: string): Promise<string | undefined> {
+  const note = await fs.readFile(join(folder, noteName), 'utf8').catch(ifMissing(''));
+  const place = note.trim().split('\n').at(-1) ?? '';
+  // Root must not be led to any other folder by a file.
+  return dirname(place) === systemFolder && basename(place).startsWith('data-') ? place : undefined;
+}
+
+/** Of two servers that start at once the second finds the note of the first, and takes its place. */
+async function notePlace(folder: string, explanation: string): Promise<string> {
+  const place = join(systemFolder, `data-${randomBytes(6).toString('hex')}`);
+  const draft = join(folder, `${noteName}.${randomBytes(6).toString('hex')}`);
+  await fs.writeFile(draft, `${explanation}\n${place}\n`, { flush: true });
+  try {
+    await fs.link(draft, join(folder, noteName));
+    await syncFolder(folder);
+    return place;
+  } catch (error) {
+    const noted = await notedPlace(folder);
+    if (!noted) throw error;
+    return noted;
+  } finally {
+    await fs.rm(draft);
+  }
+}
+
+/** A new name survives a power cut only once its folder is on the disk. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await fs.open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
 }
 
 /**
@@ -72,8 +112,8 @@ function placeElsewhere(folder: string): string {
  * a changed mode must not show the operator an empty database.
  */
 async function placeForRoot(folder: string, log: (message: string) => void) {
-  const elsewhere = placeElsewhere(folder);
-  const ownerElsewhere = await ownerOf(join(elsewhere, 'postgres'));
+  const noted = await notedPlace(folder);
+  const ownerElsewhere = noted && (await ownerOf(join(noted, 'postgres')));
   const ownerHere = await ownerOf(join(folder, 'postgres'));
   const owner = ownerElsewhere ?? ownerHere;
   const runAs = owner && owner.uid !== 0 ? owner : await systemUser();
@@ -82,23 +122,23 @@ async function placeForRoot(folder: string, log: (message: string) => void) {
     await letGroupIn(folder, runAs.gid);
     if (await canEnter(folder, runAs)) return { home: homeIn(folder), runAs };
     if (ownerHere) {
-      throw new Error(
+      throw new StartRefused(
         `PostgreSQL's user (id ${runAs.uid}) cannot enter ${folder}: allow it to pass the parent folders (chmod o+x).`,
       );
     }
   }
 
+  const explanation = `PostgreSQL does not run as root, and its user cannot enter ${folder}; the database is kept in:`;
+  const elsewhere = noted ?? (await notePlace(folder, explanation));
   await makeSystemFolder();
   await makePrivateFolder(elsewhere);
   await letGroupIn(elsewhere, runAs.gid);
   if (!(await canEnter(elsewhere, runAs))) {
-    throw new Error(
+    throw new StartRefused(
       `PostgreSQL's user (id ${runAs.uid}) can enter neither ${folder} nor ${elsewhere}: set another DATA_DIR.`,
     );
   }
-  const note = `PostgreSQL does not run as root, and its user cannot enter ${folder}; the database is kept in:`;
-  await fs.writeFile(join(folder, 'postgres-is-elsewhere.txt'), `${note}\n${elsewhere}\n`);
-  log(`${note} ${elsewhere}`);
+  log(`${explanation} ${elsewhere}`);
   return { home: homeIn(elsewhere), runAs };
 }
 
@@ -132,7 +172,7 @@ async function systemUser(): Promise<{ uid: number; gid: number }> {
   );
   const created = await lookUpUser('tollgate');
   if (created) return created;
-  throw new Error(
+  throw new StartRefused(
     'PostgreSQL refuses to run as root and no system user could be created for it: create a user named tollgate, start the server as another user, or set DATABASE_URL.',
   );
 }
@@ -188,7 +228,7 @@ export async function prepareBinaries(home: Home, runAs: RunAs): Promise<Binarie
   const fresh = await tryBinaries(copy, runAs);
   if (!('failure' in fresh)) return fresh;
   await fs.rm(copy, { recursive: true, force: true });
-  throw new Error(`PostgreSQL does not run on this system (${fresh.failure}): set DATABASE_URL.`);
+  throw new StartRefused(`PostgreSQL does not run on this system (${fresh.failure}): set DATABASE_URL.`);
 }
 
 async function locatePackage(): Promise<{ native: string; version: string }> {
@@ -202,7 +242,7 @@ async function locatePackage(): Promise<{ native: string; version: string }> {
     const manifest: { version: string } = JSON.parse(await fs.readFile(join(root, 'package.json'), 'utf8'));
     return { native: join(root, 'native'), version: manifest.version };
   } catch {
-    throw new Error(
+    throw new StartRefused(
       `There is no embedded PostgreSQL for this system (${process.platform}-${process.arch}): set DATABASE_URL.`,
     );
   }
@@ -254,9 +294,12 @@ async function copyNative(native: string, destination: string): Promise<void> {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     });
   } catch (error) {
-    throw new Error(`PostgreSQL cannot run from ${native} and could not be copied to ${destination}.`, {
-      cause: error,
-    });
+    throw new StartRefused(
+      `PostgreSQL cannot run from ${native} and could not be copied to ${destination}.`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     await fs.rm(draft, { recursive: true, force: true });
   }

@@ -14,6 +14,7 @@ import {
   type RunAs,
 } from './embedded-postgres-files.ts';
 import { commandOf } from './folder-lock.ts';
+import { StartRefused } from './start-refused.ts';
 
 export type Options = { dataDir: string; log: (message: string) => void; settings?: Record<string, string> };
 
@@ -23,7 +24,7 @@ export type Setup = { home: Home; runAs: RunAs; binaries: Binaries; password: st
 export type Run = { stopping: boolean; postmaster?: ChildProcess; healing?: Promise<void> };
 
 /** Another server is running on the data folder; the message is meant for the operator. */
-export class DataDirInUse extends Error {
+export class DataDirInUse extends StartRefused {
   constructor(dataDir: string, holder: string) {
     super(
       `The data folder ${dataDir} is in use by another running server (${holder}): stop that one, or set another DATA_DIR or a DATABASE_URL for this one.`,
@@ -48,7 +49,7 @@ export async function launch(setup: Setup, run: Run, fixedPort: number | undefin
     const output = await readLog(home.logFile, logOffset);
     const mayPass = passingFailures.some((sign) => output.includes(sign));
     if (run.stopping || !mayPass || Date.now() > giveUpAt) {
-      throw new Error(
+      throw new StartRefused(
         `PostgreSQL did not start; the end of ${home.logFile} says: ${output.slice(-2_000).trim()}`,
       );
     }
@@ -148,7 +149,7 @@ async function becomesReady(child: ChildProcess, adminUrl: string, { log, home }
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === '28P01') {
         await endChild(child);
-        throw new Error(
+        throw new StartRefused(
           `The database in ${home.cluster} does not accept the password in ${home.passwordFile}.`,
         );
       }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
@@ -27,6 +27,8 @@ export type HttpOptions = {
 
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
+const requestTimeoutMs = 8_000;
+
 /** Fastify with what both areas share: limits, request ids, problem documents, headers, one log line a request. */
 export function createHttpServer(options: HttpOptions) {
   const { baseUrl, metrics } = options;
@@ -39,8 +41,14 @@ export function createHttpServer(options: HttpOptions) {
     bodyLimit: 64 * 1024,
     // All three are needed to end a request that arrives a byte at a time: without the lower headers timeout and
     // the frequent check, Node lets it live for most of a minute.
-    requestTimeout: 8_000,
-    http: { headersTimeout: 6_000, connectionsCheckingInterval: 1_000, maxHeaderSize: 16 * 1024 },
+    requestTimeout: requestTimeoutMs,
+    http: {
+      headersTimeout: 6_000,
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: 16 * 1024,
+      // Node would refuse a missing Host without a document or a request id; `refuseMalformed` does it instead.
+      requireHostHeader: false,
+    },
     // Longer than the idle time of common load balancers (60 s), so that it is they who close a connection.
     keepAliveTimeout: 72_000,
     return503OnClosing: false,
@@ -55,8 +63,17 @@ export function createHttpServer(options: HttpOptions) {
     frameworkErrors: (error, request, reply) =>
       answerUnroutable(error, request as FastifyRequest, reply as FastifyReply),
     clientErrorHandler: (error, socket) =>
-      answerBrokenRequest(error as NodeJS.ErrnoException, socket as Socket, baseUrl),
+      answerBrokenRequest(error as NodeJS.ErrnoException, socket as Socket),
   }).withTypeProvider<TypeBoxTypeProvider>();
+  const connections = watchConnections(app.server);
+  app.addHook('preClose', async () => connections.letGo());
+  // Node would answer an unknown expectation without a document; as a request like any other it gets one.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  app.server.on('connect', (_request, socket: Socket) => {
+    // From here on the socket is nobody's but ours.
+    socket.on('error', () => socket.destroy());
+    answerByHand(socket, refuse('invalid_request', 'This is no proxy: CONNECT is not taken.'));
+  });
 
   const secure = baseUrl.startsWith('https:');
   function setCommonHeaders(request: FastifyRequest, reply: FastifyReply) {
@@ -71,10 +88,11 @@ export function createHttpServer(options: HttpOptions) {
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
     });
-    if (secure) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
+    if (secure) reply.header('strict-transport-security', 'max-age=31536000');
   }
   app.addHook('onRequest', async (request, reply) => {
     setCommonHeaders(request, reply);
+    refuseMalformed(request.raw);
     const encoding = request.headers['content-encoding'];
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       throw refuse('unsupported_media_type', 'A compressed body is not taken; send it as it is.');
@@ -143,6 +161,35 @@ export function createHttpServer(options: HttpOptions) {
     return answerError(error, request, reply);
   }
 
+  /** What Node refuses before there is a request: it has to be written to the socket by hand. */
+  function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket) {
+    if (error.code === 'ECONNRESET') socket.destroy();
+    else answerByHand(socket, refuse(brokenRequestCodes[error.code ?? ''] ?? 'invalid_request'), error.code);
+  }
+
+  function answerByHand(socket: Socket, refusal: Refusal, reason?: string) {
+    connections.afterAnswers(socket, () => {
+      if (!socket.writable) {
+        socket.destroy();
+        return;
+      }
+      const { status } = refusal;
+      const requestId = randomUUID();
+      const body = JSON.stringify(problemOf(refusal, { baseUrl, requestId }));
+      socket.end(
+        `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +
+          `content-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+          `x-request-id: ${requestId}\r\ncache-control: no-store\r\nconnection: close\r\n\r\n${body}`,
+      );
+      // How long it took is not known, and its method may be anything: `_OTHER` is OpenTelemetry's word for that.
+      metrics.requestDuration.observe(
+        { http_request_method: '_OTHER', http_route: 'none', http_response_status_code: status },
+        0,
+      );
+      log.info({ requestId, status, refusal: refusal.code, reason }, 'request refused');
+    });
+  }
+
   const routes: ServedRoute[] = [];
   app.addHook('onRoute', (route) => void routes.push(route));
   app.setNotFoundHandler((request) => {
@@ -152,6 +199,57 @@ export function createHttpServer(options: HttpOptions) {
   });
 
   return app;
+}
+
+/** RFC 9112, 3.2 and RFC 9110, 10.1.1. With two Host headers we and a proxy in front could take different ones. */
+function refuseMalformed({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length;
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    throw refuse('invalid_request', 'A request has exactly one Host header.');
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    throw refuse('expectation_failed');
+  }
+}
+
+/** Knows what is open, for the two moments when Node does not: a stop, and a refusal behind pipelined requests. */
+function watchConnections(server: HttpServer['server']) {
+  const open = new Map<Socket, Set<ServerResponse>>();
+  const waiting = new WeakSet<Socket>();
+  server.on('connection', (socket) => {
+    open.set(socket, new Set());
+    socket.once('close', () => open.delete(socket));
+  });
+  server.prependListener('request', ({ socket }, response) => {
+    const answers = open.get(socket);
+    answers?.add(response);
+    response.once('close', () => answers?.delete(response));
+  });
+  return {
+    /**
+     * Begins a stop. From now on Node no longer enforces the time limits of requests, and a connection on which
+     * nothing was ever sent does not count as idle: either would hold the process up until it is killed.
+     */
+    letGo() {
+      for (const socket of open.keys()) if (socket.bytesRead === 0) socket.destroy();
+      const limit = setTimeout(() => server.closeAllConnections(), requestTimeoutMs).unref();
+      server.once('close', () => clearTimeout(limit));
+    },
+    /** A second status line in the middle of another answer would be taken for a part of it. */
+    afterAnswers(socket: Socket, write: () => void) {
+      const answers = [...(open.get(socket) ?? [])];
+      // The answer to a request that has not arrived whole is the one that `write` replaces, if it can.
+      const last = answers.filter(({ req }) => req.complete).at(-1);
+      if (answers.some(({ req, headersSent }) => !req.complete && headersSent)) {
+        socket.destroy();
+      } else if (!last) {
+        write();
+      } else if (!waiting.has(socket)) {
+        waiting.add(socket);
+        last.once('close', write);
+      }
+    },
+  };
 }
 
 /** Whether the proxy at an address, so many hops away from us, is believed. */
@@ -284,22 +382,6 @@ function hideSecrets(url: string): string {
     .map((part) => (/^(v\d|[a-z._-]{0,20})$/i.test(part) ? part : '…'))
     .join('/')
     .slice(0, 200);
-}
-
-/** What Node refuses before there is a request: it has to be written to the socket by hand. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, baseUrl: string): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const refusal = refuse(brokenRequestCodes[error.code ?? ''] ?? 'invalid_request');
-  const requestId = randomUUID();
-  const body = JSON.stringify(problemOf(refusal, { baseUrl, requestId }));
-  socket.end(
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n` +
-      `content-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
-      `x-request-id: ${requestId}\r\ncache-control: no-store\r\nconnection: close\r\n\r\n${body}`,
-  );
 }
 
 const brokenRequestCodes: Record<string, keyof typeof commonRefusals> = {

@@ -32,7 +32,11 @@ const secretNames = [
 ];
 
 /** JSON lines on standard output. Bodies, headers and query strings are never logged; this is the second wall. */
-export function createLogger(options: { level: string; destination?: DestinationStream }): Logger {
+export function createLogger(options: {
+  level: string;
+  destination?: DestinationStream;
+  onOutputLost?: () => void;
+}): Logger {
   const paths = secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
   return pino(
     {
@@ -43,8 +47,19 @@ export function createLogger(options: { level: string; destination?: Destination
       redact: { paths, censor: '[secret]' },
       serializers: { err: describeError },
     },
-    options.destination ?? pino.destination({ sync: false }),
+    options.destination ?? standardOutput(options.onOutputLost),
   );
+}
+
+function standardOutput(onLost = () => {}): DestinationStream {
+  // The smallest length at which `flush` waits for what has been written.
+  const output = pino.destination({ sync: false, minLength: 1 });
+  output.on('error', () => {
+    // A reader that is gone, or a terminal that is closed: at exit the library would try to write there for ever.
+    Object.assign(output, { write: () => true, flushSync: () => {} });
+    onLost();
+  });
+  return output;
 }
 
 /** A database error carries the offending row in its details, so only its safe parts are taken over. */

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { runMigrations } from 'graphile-worker';
 import pg from 'pg';
+import { isDatabaseAway } from './db.ts';
+import { StartRefused } from './start-refused.ts';
 
 export type Migration = { name: string; checksum: string; text: string };
-
-/** A reason not to start that an operator has to settle; the message is a sentence for them. */
-export class MigrationRefused extends Error {}
 
 const oldestServer = 150_000;
 /** Any fixed number: it only has to be the same on every node. */
@@ -37,16 +36,11 @@ export async function migrate(options: {
   migrations: Migration[];
   log: (message: string) => void;
 }): Promise<void> {
-  const client = new pg.Client({
-    connectionString: options.ownerUrl,
-    application_name: 'tollgate migrate',
-    connectionTimeoutMillis: 5_000,
-  });
-  client.on('error', () => {});
-  await client.connect();
+  const setting = options.ownerUrl === options.serverUrl ? 'DATABASE_URL' : 'MIGRATION_DATABASE_URL';
+  const client = await connect(options.ownerUrl, setting);
   try {
     await refuseOldServer(client);
-    await client.query('select pg_advisory_lock($1)', [migrationLock]);
+    await takeLock(client, options.log);
     await client.query(
       `create schema if not exists tollgate;
        create table if not exists tollgate.migrations (
@@ -61,9 +55,54 @@ export async function migrate(options: {
     }
     await runMigrations({ connectionString: options.ownerUrl });
     await grantToServerRole(client, options.serverUrl);
+  } catch (error) {
+    throw refusalOf(error, client, setting) ?? error;
   } finally {
     await client.end();
   }
+}
+
+async function connect(url: string, setting: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'tollgate migrate',
+    connectionTimeoutMillis: 5_000,
+  });
+  client.on('error', () => {});
+  await client.connect().catch((error: unknown) => {
+    throw refusalOf(error, client, setting) ?? error;
+  });
+  return client;
+}
+
+/** What an operator can mend, as a sentence; the address is taken apart, since it carries the password. */
+function refusalOf(error: unknown, client: pg.Client, setting: string): StartRefused | undefined {
+  const { host, port, user, database } = client;
+  const code = (error as { code?: string }).code ?? '';
+  const sentence = {
+    '28P01': `The database does not let the role "${user}" in; check user and password in ${setting}.`,
+    '28000': `The database does not let the role "${user}" in; check user and password in ${setting}.`,
+    '3D000': `There is no database "${database}" at ${host}:${port}; create it, or name another in ${setting}.`,
+    '42501': `The role "${user}" may not do what a migration needs (${(error as Error).message}); grant it, or name the owner in MIGRATION_DATABASE_URL.`,
+    '55P03': `Another session holds locks in the database "${database}" for too long; end it, then start again.`,
+    ENOTFOUND: `The host "${host}" is not known; correct it in ${setting}.`,
+  }[code];
+  if (sentence !== undefined) return new StartRefused(sentence, { cause: error });
+  if (!isDatabaseAway(error)) return undefined;
+  const reason = code || (error as Error).message;
+  return new StartRefused(
+    `The database at ${host}:${port} does not answer (${reason}); start it, or correct ${setting}.`,
+    { cause: error },
+  );
+}
+
+async function takeLock(client: pg.Client, log: (message: string) => void): Promise<void> {
+  const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [
+    migrationLock,
+  ]);
+  if (rows[0]?.taken) return;
+  log('another node is migrating; waiting');
+  await client.query('select pg_advisory_lock($1)', [migrationLock]);
 }
 
 async function refuseOldServer(client: pg.Client): Promise<void> {
@@ -72,9 +111,7 @@ async function refuseOldServer(client: pg.Client): Promise<void> {
   );
   const [server] = rows;
   if (server && server.number < oldestServer) {
-    throw new MigrationRefused(
-      `The database is PostgreSQL ${server.version}; version 15 or later is needed.`,
-    );
+    throw new StartRefused(`The database is PostgreSQL ${server.version}; version 15 or later is needed.`);
   }
 }
 
@@ -86,13 +123,13 @@ async function pending(client: pg.Client, known: Migration[]): Promise<Migration
   for (const applied of rows) {
     const ours = byName.get(applied.name);
     if (!ours) {
-      throw new MigrationRefused(
+      throw new StartRefused(
         `The database has migration ${applied.name}, which this version does not know: a newer version has migrated it. ` +
           'Start that version, or restore a backup made before it.',
       );
     }
     if (ours.checksum !== applied.checksum) {
-      throw new MigrationRefused(
+      throw new StartRefused(
         `Migration ${applied.name} was edited after it had been applied to this database. ` +
           'Restore the file as released and put the change into a new migration.',
       );
@@ -112,7 +149,8 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     ]);
     await client.query('commit');
   } catch (error) {
-    await client.query('rollback');
+    // When the connection is lost this fails as well, and would hide why.
+    await client.query('rollback').catch(() => {});
     throw new Error(`migration ${migration.name} failed: ${(error as Error).message}`, { cause: error });
   }
 }
@@ -122,9 +160,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
  * `append_only` can be read and added to; nothing in it can be changed, whatever the server tries.
  */
 async function grantToServerRole(client: pg.Client, serverUrl: string): Promise<void> {
-  const server = new pg.Client({ connectionString: serverUrl, connectionTimeoutMillis: 5_000 });
-  server.on('error', () => {});
-  await server.connect();
+  const server = await connect(serverUrl, 'DATABASE_URL');
   const { rows } = await server
     .query<{ role: string }>('select current_user as role')
     .finally(() => server.end());
@@ -134,6 +170,8 @@ async function grantToServerRole(client: pg.Client, serverUrl: string): Promise<
 
   // A block takes no parameters: the name arrives as a setting of this session, and %I quotes it.
   await client.query(`select set_config('tollgate.server_role', $1, false)`, [role]);
+  // While we wait for a lock, everybody else waits behind us.
+  await client.query(`set lock_timeout = '3s'`);
   await client.query(`
     do $grants$
     declare
@@ -161,15 +199,16 @@ async function grantToServerRole(client: pg.Client, serverUrl: string): Promise<
           execute format('grant select, insert, update, delete on %I.%I to %I', item.area, item.name, server_role);
         end if;
       end loop;
-      -- The job queue's tables have row security without a policy, which shuts out everybody but their owner.
+      -- The job queue's tables have row security without a policy, which shuts out everybody but their owner. Who
+      -- may do what is settled by the grants above, so the policy is for all, and once it is there it stays: to
+      -- make one takes a lock that no running server could work beside.
       for item in
         select c.relname as name from pg_class c
         where c.relnamespace = 'graphile_worker'::regnamespace and c.relrowsecurity
+          and not exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'as_granted')
       loop
-        execute format('drop policy if exists tollgate_server on graphile_worker.%I', item.name);
         execute format(
-          'create policy tollgate_server on graphile_worker.%I to %I using (true) with check (true)',
-          item.name, server_role);
+          'create policy as_granted on graphile_worker.%I to public using (true) with check (true)', item.name);
       end loop;
     end
     $grants$`);

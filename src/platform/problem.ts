@@ -41,6 +41,7 @@ export const commonRefusals = {
   request_timeout: [408, 'The request did not arrive in time.'],
   payload_too_large: [413, 'The body is larger than 64 kB.'],
   unsupported_media_type: [415, 'The body has a content type or an encoding that this call does not take.'],
+  expectation_failed: [417, 'The header `Expect` asks for something that is not done here.'],
   headers_too_large: [431, 'The address and the headers together are larger than 16 kB.'],
   internal_error: [500, 'Something went wrong on our side; the same request may be sent again.'],
   service_unavailable: [

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import pg from 'pg';
 
 /** One environment variable: how it is read, and what the documentation says of it. */
 export type Setting<Value> = {
@@ -110,13 +111,23 @@ export function baseUrl(name: string, description: Description): Setting<string>
 
 export function databaseUrl(name: string, values: string, description: Description): Setting<string> {
   const parse = (given: string) => {
-    if (given === 'embedded' || /^postgres(ql)?:\/\/\S+$/.test(given)) return given;
+    if (given === 'embedded' || (/^postgres(ql)?:\/\/\S+$/.test(given) && isReadable(given))) return given;
     throw new BadSetting(
       'This is not a PostgreSQL URL.',
       'Give one such as postgres://user:password@host:5432/tollgate.',
     );
   };
   return setting(name, description, values, parse, true);
+}
+
+/** Asked of the driver, which also reads what is no URL by the standard, such as `user@/database?host=/run`. */
+function isReadable(url: string): boolean {
+  try {
+    new pg.Client({ connectionString: url });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function secret(name: string, minLength: number, description: Description): Setting<string> {

@@ -76,7 +76,11 @@ export function followPrimary(options: {
   stop: () => void;
   registry: () => Registry | undefined;
 }): void {
-  process.on('disconnect', options.stop);
+  // Node's own listener, which is there already, would exit at once in the middle of requests, unless this is set.
+  process.prependListener('disconnect', () => {
+    if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
+    options.stop();
+  });
   process.on('message', async (command: Command) => {
     if (command === 'drain') options.drain();
     if (command === 'stop') options.stop();

@@ -279,7 +279,9 @@ test('T26 twenty wrong guesses at once are all counted: five for a code, ten for
     select sum(attempts)::int as attempts from identity.one_time_codes where phone = ${phone}`);
   assert.equal(attempts, 10);
   for (const { visitor: one, codePage: page } of pages) {
-    assert.equal((await one.submit(page, '/auth/code', { code: demo.code })).statusCode, 429);
+    // Which of the two depends on how the ten fell on the four codes: five on one of them end it.
+    const refused = await one.submit(page, '/auth/code', { code: demo.code });
+    assert.ok([400, 429].includes(refused.statusCode), String(refused.statusCode));
   }
 });
 

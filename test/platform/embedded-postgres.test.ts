@@ -288,6 +288,43 @@ test('under root a folder below a private parent works, and says where the datab
   await assert.rejects(start(t, dataDir), DataDirInUse);
 });
 
+test('under root, deleting the data folder begins anew even where the database is kept elsewhere', {
+  skip: isRoot ? false : 'needs root',
+}, async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const placeOf = async () =>
+    (await fs.readFile(join(dataDir, 'postgres-is-elsewhere.txt'), 'utf8')).trim().split('\n').at(-1) ?? '';
+  const first = await start(t, dataDir);
+  const place = await placeOf();
+  defer(t, () => removeFolder(place));
+  await query(first.url, 'create table kept (n int)');
+  await first.stop();
+  const again = await start(t, dataDir);
+  assert.equal(await placeOf(), place);
+  await query(again.url, 'select from kept');
+  await again.stop();
+
+  await removeFolder(dataDir);
+  const anew = await start(t, dataDir);
+  const newPlace = await placeOf();
+  defer(t, () => removeFolder(newPlace));
+  await assert.rejects(query(anew.url, 'select from kept'), { code: '42P01' });
+});
+
+test('under root two first starts at once end in one place', {
+  skip: isRoot ? false : 'needs root',
+}, async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const outcomes = await Promise.all([serve(t, dataDir).outcome, serve(t, dataDir).outcome]);
+  const note = await fs.readFile(join(dataDir, 'postgres-is-elsewhere.txt'), 'utf8');
+  defer(t, () => removeFolder(note.trim().split('\n').at(-1) ?? ''));
+  assert.deepEqual(outcomes.map((outcome) => outcome.split(' ', 2)[0]).sort(), ['ready', 'refused']);
+  assert.deepEqual(
+    (await fs.readdir(dataDir)).filter((entry) => entry.startsWith('postgres-is-elsewhere.txt.')),
+    [],
+  );
+});
+
 const deferred = new WeakMap<TestContext, (() => unknown)[]>();
 
 /** Undone in reverse order, also when the test fails: first the databases stop, then their folders go. */

@@ -69,6 +69,17 @@ const threeHosts = {
 };
 const { app: hosted } = await startTestApp(threeHosts);
 const { app: local, logLines } = await startTestApp();
+const { app: apart } = await startTestApp({ ADMIN_PORT: '9000' });
+const realMoney = await startTestApp({
+  CHECKOUT_ENV: 'production',
+  BASE_URL: 'https://id.example',
+  KEYS_SECRET: threeHosts.KEYS_SECRET,
+  SMS_SENDER: 'http',
+  SMS_HTTP_URL: 'https://sms.example/send',
+  SMS_HTTP_SECRET: 'Wm4Tz8Kc1Vq6Xb3Lp9Rd5Gh7Ns2Jf0Ay',
+  ACQUIRER: 'none',
+  TRUST_PROXY: 'none',
+});
 
 const post = (payload: unknown, headers: Record<string, string> = {}) =>
   shop.app.inject({
@@ -504,7 +515,7 @@ test('the security headers stand on every answer', async () => {
     const { headers } = await app.inject(url);
     for (const [name, value] of Object.entries(securityHeaders))
       assert.equal(headers[name], value, `${url} ${name}`);
-    assert.equal(headers['strict-transport-security'], 'max-age=31536000; includeSubDomains', url);
+    assert.equal(headers['strict-transport-security'], 'max-age=31536000', url);
     assert.equal(headers['x-powered-by'], undefined);
     assert.equal(headers.server, undefined);
   }
@@ -696,6 +707,21 @@ test('the first page allows our one style by its hash and nothing else', async (
   assert.doesNotMatch(body, /<script|\sstyle=|\son\w+=|<link rel="stylesheet|(?:src|url\()=?["']?https?:/);
 });
 
+test('the first page leads to health and metrics where they are', async () => {
+  assert.match((await local.inject('/')).body, /href="\/health\/ready".*href="\/metrics"/);
+  const body = (await apart.inject('/')).body;
+  assert.match(
+    body,
+    /href="http:\/\/localhost:9000\/health\/ready".*href="http:\/\/localhost:9000\/metrics"/,
+  );
+});
+
+test('a production checkout in a local identity shows and has no demo credentials', async () => {
+  assert.equal((await realMoney.app.inject('/')).statusCode, 404);
+  const clients = await realMoney.db.many(sql`select client_id from identity.clients`);
+  assert.deepEqual(clients, []);
+});
+
 test('there is no first page with demo credentials anywhere but in local', async () => {
   for (const host of ['id.example', 'sso.example', 'pay.example', 'localhost:3000']) {
     const answer = await hosted.inject({ url: '/', headers: { host } });
@@ -746,10 +772,8 @@ test('the interactive reference comes from our own host, whole', async () => {
   assert.doesNotMatch(page.body, /https?:\/\//);
   for (const [, file] of page.body.matchAll(/(?:src|href)="([^"]+)"/g))
     assert.equal((await local.inject(`/swagger-ui/${file}`)).statusCode, 200, file);
-  assert.match(
-    (await local.inject('/swagger-ui/start.js')).body,
-    /"http:\/\/localhost:3000\/api\/openapi\.json"/,
-  );
+  // Relative to the page, so that it is found under whatever name the page was opened.
+  assert.match((await local.inject('/swagger-ui/start.js')).body, /url: "\.\.\/api\/openapi\.json"/);
   for (const url of ['/swagger-ui', '/swagger-ui/'])
     assert.equal((await local.inject(url)).headers.location, '/swagger-ui/index.html');
 });
@@ -768,7 +792,8 @@ test('a port of its own takes health and metrics off the public one', async () =
 });
 
 /** Sends bytes that no HTTP client would, and gives the whole answer. */
-async function sendRaw(app: HttpServer, bytes: string): Promise<{ head: string; problem: Problem }> {
+/** Sends bytes as they are, and returns what comes back until the connection is closed. */
+async function exchange(app: HttpServer, bytes: string): Promise<string> {
   const address = await app.listen({ port: 0, host: '127.0.0.1' }).catch(() => app.listeningOrigin);
   const socket = connect(Number(new URL(address).port), '127.0.0.1');
   let text = '';
@@ -778,7 +803,11 @@ async function sendRaw(app: HttpServer, bytes: string): Promise<{ head: string; 
   socket.on('error', () => {});
   socket.write(bytes);
   await once(socket, 'close');
-  const [head = '', body = ''] = text.split('\r\n\r\n');
+  return text;
+}
+
+async function sendRaw(app: HttpServer, bytes: string): Promise<{ head: string; problem: Problem }> {
+  const [head = '', body = ''] = (await exchange(app, bytes)).split('\r\n\r\n');
   return { head, problem: JSON.parse(body) };
 }
 
@@ -804,6 +833,63 @@ test('what is no HTTP at all is answered with a problem document too', async () 
     assert.equal(problem.type, `https://id.example/docs/errors#${code}`);
     assert.equal(problem.retryable, false);
   }
+});
+
+test('what Node itself would refuse without a word has a request id and a document as well', async () => {
+  const { app } = await startShop();
+  for (const [bytes, status, code] of [
+    ['GET /orders/1 HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'invalid_request'],
+    ['GET /orders/1 HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n', 400, 'invalid_request'],
+    [
+      'GET /orders/1 HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\nConnection: close\r\n\r\n',
+      417,
+      'expectation_failed',
+    ],
+    ['CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n', 400, 'invalid_request'],
+  ] as const) {
+    const { head, problem } = await sendRaw(app, bytes);
+    assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `));
+    assert.match(head, new RegExp(`\r\nx-request-id: ${problem.requestId}\r\n`));
+    assert.equal(problem.code, code);
+  }
+  const old = await exchange(app, 'GET /orders/1 HTTP/1.0\r\n\r\n');
+  assert.match(old, /^HTTP\/1\.1 200 /, 'HTTP/1.0 knows no Host');
+});
+
+test('garbage behind a pipelined request is answered after the answer to that request, not within it', async () => {
+  const { app } = await startProbe();
+  app.get('/slow', async (_request, reply) => {
+    reply.hijack();
+    reply.raw.writeHead(200, { 'content-length': 10 });
+    reply.raw.write('first');
+    setTimeout(() => reply.raw.end('whole'), 200);
+  });
+  const answer = await exchange(app, 'GET /slow HTTP/1.1\r\nHost: a\r\n\r\nNONSENSE\r\n\r\nMORE\r\n\r\n');
+  const [, body = '', second = ''] = answer.split('\r\n\r\n');
+  assert.match(body, /^firstwholeHTTP\/1\.1 400 /);
+  assert.equal(JSON.parse(second).code, 'invalid_request');
+});
+
+test('a request that Node refuses makes one line in the log and is counted', async () => {
+  const { app, lines, metrics } = await startShop();
+  const { problem } = await sendRaw(app, 'NONSENSE\r\n\r\n');
+  const told = lines().filter((line) => line.requestId !== undefined);
+  assert.equal(told.length, 1);
+  const { msg, requestId, status, refusal, reason } = told[0] as LogLine;
+  assert.deepEqual(
+    { msg, requestId, status, refusal, reason },
+    {
+      msg: 'request refused',
+      requestId: problem.requestId,
+      status: 400,
+      refusal: 'invalid_request',
+      reason: 'HPE_INVALID_METHOD',
+    },
+  );
+  assert.match(
+    await metrics.registry.metrics(),
+    /_count\{http_request_method="_OTHER",http_route="none",http_response_status_code="400"\} 1/,
+  );
 });
 
 test('the log replaces what has the name of a secret, three levels deep', () => {

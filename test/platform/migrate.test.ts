@@ -10,8 +10,10 @@ import { packageRoot } from '../../src/app.ts';
 import { type Database, openDatabase, sql } from '../../src/platform/db.ts';
 import { addJob, startJobs } from '../../src/platform/jobs.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { type Migration, MigrationRefused, migrate, readMigrations } from '../../src/platform/migrate.ts';
+import { type Migration, migrate, readMigrations } from '../../src/platform/migrate.ts';
+import { StartRefused } from '../../src/platform/start-refused.ts';
 import { onServer, serverUrl, testDatabaseUrl } from '../support/database.ts';
+import { freePort } from '../support/free-port.ts';
 
 const shipped = readMigrations(new URL('migrations/', packageRoot));
 
@@ -134,7 +136,8 @@ test('nodes that start together apply each migration once', async () => {
     '0002_table.sql': 'create table identity.once (id int); insert into identity.once values (1);',
   });
   const lines = await Promise.all([1, 2, 3, 4].map(() => applyTo(url, slow)));
-  assert.deepEqual(lines.flat(), ['migration 0001_schemas applied', 'migration 0002_table applied']);
+  const applied = lines.flat().filter((line) => line.startsWith('migration'));
+  assert.deepEqual(applied, ['migration 0001_schemas applied', 'migration 0002_table applied']);
   assert.deepEqual(await query(url, 'select id from identity.once'), [{ id: 1 }]);
 });
 
@@ -149,7 +152,7 @@ test('a migration that was edited after it had been applied is refused', async (
   await assert.rejects(
     applyTo(url, edited),
     (error: Error) =>
-      error instanceof MigrationRefused &&
+      error instanceof StartRefused &&
       /^Migration 0001_schemas was edited after it had been applied to this database\. .+\.$/.test(
         error.message,
       ),
@@ -164,7 +167,7 @@ test('a database that a newer version has migrated is refused', async () => {
   await assert.rejects(
     applyTo(url, migrationsOf(files)),
     (error: Error) =>
-      error instanceof MigrationRefused &&
+      error instanceof StartRefused &&
       /^The database has migration 0002_future, which this version does not know: .+\.$/.test(error.message),
   );
 });
@@ -173,7 +176,7 @@ test('a refusal leaves the lock free for the next start', async () => {
   const url = await testDatabaseUrl({ empty: true });
   const files = { '0001_schemas.sql': 'create schema identity; create schema checkout;' };
   await applyTo(url, migrationsOf(files));
-  await assert.rejects(applyTo(url, migrationsOf({ '0001_schemas.sql': 'select 1' })), MigrationRefused);
+  await assert.rejects(applyTo(url, migrationsOf({ '0001_schemas.sql': 'select 1' })), StartRefused);
   assert.deepEqual(await applyTo(url, migrationsOf(files)), []);
 });
 
@@ -359,7 +362,95 @@ test('the lesser role cannot migrate a database by itself', async () => {
   const url = new URL(await testDatabaseUrl({ empty: true }));
   const { username, password } = new URL(lesser.server);
   Object.assign(url, { username, password });
-  await assert.rejects(applyTo(url.href, shipped), { code: deniedCode });
+  await assert.rejects(applyTo(url.href, shipped), (error: Error) => {
+    assert.ok(error instanceof StartRefused);
+    assert.match(
+      error.message,
+      /^The role "server_\w+" may not .* name the owner in MIGRATION_DATABASE_URL\.$/,
+    );
+    return true;
+  });
+});
+
+test('two server roles on one database both do jobs, whichever was migrated for last', async () => {
+  const { owner, server } = await lesserRole(roleName());
+  const other = new URL(owner);
+  Object.assign(other, {
+    username: new URL(lesser.server).username,
+    password: new URL(lesser.server).password,
+  });
+  await applyTo(owner, withTables, other.href);
+  const job = `select graphile_worker.add_job('greet')`;
+  for (const url of [server, other.href]) {
+    await query(url, job);
+    assert.ok((await query(url, 'select id from graphile_worker._private_jobs')).length > 0);
+  }
+  await onServer(owner, `drop owned by ${pg.escapeIdentifier(other.username)}`);
+});
+
+test('a further start under the lesser role waits for nobody who works with the tables', async () => {
+  const reader = new pg.Client({ connectionString: lesser.server });
+  await reader.connect();
+  try {
+    // The least lock there is, on every table: only ACCESS EXCLUSIVE would have to wait for it.
+    await reader.query('begin');
+    const tables = await query(
+      lesser.owner,
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables
+       where schemaname in ('identity', 'checkout', 'graphile_worker')`,
+    );
+    for (const { name } of tables) await reader.query(`lock table ${name} in access share mode`);
+    assert.deepEqual(await applyTo(lesser.owner, withTables, lesser.server), []);
+  } finally {
+    await reader.end();
+  }
+});
+
+test('a node that has to wait for another that migrates says so', async () => {
+  const url = await testDatabaseUrl({ empty: true });
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  await other.query('select pg_advisory_lock(7455163001)');
+  const { promise: waiting, resolve } = later<string>();
+  const migrating = migrate({ ownerUrl: url, serverUrl: url, migrations: shipped, log: resolve });
+  assert.equal(await waiting, 'another node is migrating; waiting');
+  await other.end();
+  await migrating;
+});
+
+test('a migration that takes its connection with it is still told by its own reason', async () => {
+  const url = await testDatabaseUrl({ empty: true });
+  const fatal = migrationsOf({ '0001_fatal.sql': 'select pg_terminate_backend(pg_backend_pid())' });
+  await assert.rejects(applyTo(url, fatal), /^Error: migration 0001_fatal failed: terminating connection/);
+});
+
+test('a database that cannot be used is told in a sentence with its setting, and without the password', async () => {
+  const good = new URL(await testDatabaseUrl({ empty: true }));
+  const changed = (change: Partial<URL>) => Object.assign(new URL(good), change).href;
+  const password = 'pa55word';
+  for (const [url, expected] of [
+    [changed({ password }), /^The database does not let the role "tollgate" in; .* in DATABASE_URL\.$/],
+    [changed({ username: 'nobody', password }), /^The database does not let the role "nobody" in;/],
+    [
+      changed({ pathname: '/missing' }),
+      /^There is no database "missing" at 127\.0\.0\.1:\d+; .* in DATABASE_URL\.$/,
+    ],
+    [
+      changed({ hostname: 'nowhere.invalid', password }),
+      /^The (host "nowhere\.invalid" is not known|database at)/,
+    ],
+    [
+      changed({ port: String(await freePort()), password }),
+      /^The database at 127\.0\.0\.1:\d+ does not answer \(ECONNREFUSED\);/,
+    ],
+  ] as const) {
+    await assert.rejects(applyTo(url, shipped), (error: Error) => {
+      assert.ok(error instanceof StartRefused, error.stack);
+      assert.match(error.message, expected);
+      assert.ok(!error.message.includes(password));
+      return true;
+    });
+  }
 });
 
 /** Promise.withResolvers, which Node 20 does not have. */

@@ -4,14 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
-import {
-  kill,
-  processesOn,
-  startOwnServer,
-  temporaryFolder,
-  undoLater,
-  until,
-} from '../support/own-server.ts';
+import { kill, processesOn, startOwnServer, temporaryFolder, undoLater, until } from '../support/server.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 /** A request without an answer for so long counts as one that hangs. */

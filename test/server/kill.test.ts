@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { freePort } from '../support/free-port.ts';
-import { kill, processesOn, spawnOwnServer, temporaryFolder, untilReady } from '../support/own-server.ts';
+import { kill, processesOn, spawnOwnServer, temporaryFolder, untilReady } from '../support/server.ts';
 
 const rounds = 20;
 

@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
-import { get as startGet } from 'node:http';
+import { once } from 'node:events';
+import { get as startGet, request as startRequest } from 'node:http';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { packageRoot } from '../../src/app.ts';
 import { readMigrations } from '../../src/platform/migrate.ts';
 import { testDatabaseUrl } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
-import {
-  isAlive,
-  kill,
-  type OwnServer,
-  startOwnServer,
-  temporaryFolder,
-  until,
-} from '../support/own-server.ts';
+import { isAlive, kill, type OwnServer, startOwnServer, temporaryFolder, until } from '../support/server.ts';
 
 /** Nothing here takes that long: it only ends a test that hangs. */
 const limit = { timeout: 120_000 };
@@ -108,6 +103,27 @@ test(
     assert.equal(await next.ended, 0);
   },
 );
+
+test('a request that a worker has accepted is answered although the primary is killed', limit, async (t) => {
+  const env = { DATABASE_URL: await testDatabaseUrl(), WORKERS: '2', ADMIN_PORT: String(await freePort()) };
+  const server = await startOwnServer(t, env);
+  const request = startRequest({
+    ...{ host: '127.0.0.1', port: server.port, path: '/api', method: 'POST', agent: false },
+    headers: { 'content-type': 'application/json', 'content-length': 2, expect: '100-continue' },
+  });
+  const answered = once(request, 'response');
+  request.flushHeaders();
+  await once(request, 'continue');
+  server.child.kill('SIGKILL');
+  await once(server.child, 'exit');
+  await delay(200);
+  request.end('{}');
+  const [response] = await answered;
+  response.resume();
+  assert.equal(response.statusCode, 405);
+  // The workers hold its output, so this is the end of the last of them.
+  await server.ended;
+});
 
 /** Each time on a connection of its own, so that the workers take turns. */
 function status(port: number, path: string): Promise<number> {

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { testDatabaseUrl } from '../support/database.ts';
-import { startOwnServer } from '../support/own-server.ts';
+import { startOwnServer } from '../support/server.ts';
 
 /** Nothing here takes that long: it only ends a test that hangs. */
 const limit = { timeout: 60_000 };

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { Agent, type IncomingHttpHeaders, request as startRequest } from 'node:http';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -18,7 +20,7 @@ import {
   temporaryFolder,
   undoLater,
   until,
-} from '../support/own-server.ts';
+} from '../support/server.ts';
 
 /** Nothing here takes that long: it only ends a test that hangs. */
 const limit = { timeout: 120_000 };
@@ -172,6 +174,51 @@ test('a request whose body is still arriving at SIGTERM is answered', limit, asy
   assert.equal(await server.ended, 0);
 });
 
+test('connections that say nothing, or half of something, do not spoil a clean stop', limit, async (t) => {
+  const dataDir = await temporaryFolder(t);
+  const server = await startOwnServer(t, { DATA_DIR: dataDir });
+  const begun =
+    'POST /api HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a":';
+  for (const bytes of ['', 'GET /api HT', begun]) {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    undoLater(t, async () => void socket.destroy());
+    await once(socket, 'connect');
+    if (bytes) socket.write(bytes);
+  }
+  // Whatever is asked on another connection afterwards is answered once those bytes have been read.
+  assert.equal((await get(server.port, '/api')).status, 200);
+  const signalledAt = performance.now();
+  server.child.kill('SIGTERM');
+  assert.equal(await server.ended, 0, server.stdout());
+  t.diagnostic(`ended after ${since(signalledAt)}`);
+  assert.ok(told(server, 'stopped'));
+  assert.deepEqual(await processesOn(dataDir), []);
+});
+
+test('a terminal that is closed (SIGHUP) stops the server in order', limit, async (t) => {
+  const server = await startOwnServer(t, { DATABASE_URL: await testDatabaseUrl() });
+  server.child.kill('SIGHUP');
+  assert.equal(await server.ended, 0);
+  assert.ok(told(server, 'stopped'));
+});
+
+test('a server whose output nobody reads any more ends, and takes its PostgreSQL along', limit, async (t) => {
+  const dataDir = await temporaryFolder(t);
+  const early = spawnOwnServer(t, { PORT: String(await freePort()), DATA_DIR: dataDir });
+  early.child.stdout?.once('data', () => early.child.stdout?.destroy());
+  await early.ended;
+  assert.deepEqual(await processesOn(dataDir), []);
+
+  const late = await startOwnServer(t, { DATA_DIR: dataDir });
+  late.child.stdout?.destroy();
+  late.child.stderr?.destroy();
+  // The line about this request is what it notices.
+  await get(late.port, '/api');
+  assert.equal(await late.ended, 0);
+  assert.deepEqual(await processesOn(dataDir), []);
+});
+
 test(
   'an echo of the first signal is ignored; a second signal after a second ends the server at once',
   limit,
@@ -213,7 +260,7 @@ test('production with demo settings names every fault at once and does not start
   assert.equal(await server.ended, 1);
   assert.deepEqual(faultsNamed(server), [
     ...['ACQUIRER', 'ADMIN_PORT', 'BASE_URL', 'CHECKOUT_BASE_URL', 'DATABASE_URL'],
-    ...['KEYS_SECRET', 'SMS_SENDER', 'SSO_URL', 'TEST_PHONES'],
+    ...['KEYS_SECRET', 'SMS_SENDER', 'SSO_URL', 'TEST_PHONES', 'TRUST_PROXY'],
   ]);
   assert.ok(!server.stderr().includes(secret));
   assert.equal(server.stdout(), '');
@@ -229,6 +276,7 @@ test('production without any setting names what it needs and does not start', li
     'DATABASE_URL',
     'KEYS_SECRET',
     'SMS_SENDER',
+    'TRUST_PROXY',
   ]);
 });
 
@@ -265,6 +313,38 @@ test('an ADMIN_PORT in use is told by its name', limit, async (t) => {
   );
 });
 
+test(
+  'what keeps the server from starting is told in one sentence that names the setting',
+  limit,
+  async (t) => {
+    const dataDir = await temporaryFolder(t);
+    const file = join(dataDir, 'file');
+    await writeFile(file, '');
+    const away = `postgres://tollgate:pa55word@127.0.0.1:${await freePort()}/tollgate`;
+    const database = await testDatabaseUrl();
+    for (const [env, expected] of [
+      [
+        { DATABASE_URL: away },
+        /^The database at 127\.0\.0\.1:\d+ does not answer .* correct DATABASE_URL\.$/,
+      ],
+      [
+        { DATABASE_URL: database, HOST: '203.0.113.7' },
+        /^This machine .* 203\.0\.113\.7 .* set HOST to one /,
+      ],
+      [{ DATABASE_URL: database, HOST: 'no.invalid' }, /^This machine .* no\.invalid .* set HOST to one /],
+      [{ DATA_DIR: file }, /^The data folder .*file cannot be used \(ENOTDIR\): set DATA_DIR to a folder /],
+      [{ DATA_DIR: join(file, 'below') }, /^The data folder .*below cannot be used \(\w+\): set DATA_DIR /],
+    ] as const) {
+      const server = spawnOwnServer(t, { PORT: String(await freePort()), ...env });
+      assert.equal(await server.ended, 1);
+      const [, sentence = ''] = /^Tollgate does not start\. (.*)\n$/.exec(server.stderr()) ?? [];
+      assert.match(sentence, expected, server.stderr());
+      assert.ok(!(server.stderr() + server.stdout()).includes('pa55word'));
+      assert.ok(!server.log().some((line) => line.level === 'fatal'), server.stdout());
+    }
+  },
+);
+
 test('with several workers a port in use is told in one sentence too', limit, async (t) => {
   const port = await occupiedPort(t);
   const env = { PORT: String(port), ADMIN_PORT: String(await freePort()), WORKERS: '2' };
@@ -297,6 +377,7 @@ test('in production /health and /metrics answer on ADMIN_PORT only', limit, asyn
   await startOwnServer(t, {
     ...{ TOLLGATE_ENV: 'production', HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) },
     ...{ BASE_URL: 'https://id.example.com', SMS_SENDER: 'http', ACQUIRER: 'none', DRAIN_SECONDS: '0' },
+    ...{ TRUST_PROXY: 'none' },
     ...{ KEYS_SECRET: randomBytes(48).toString('base64'), DATABASE_URL: await testDatabaseUrl() },
     ...{ SMS_HTTP_URL: 'https://sms.example.com', SMS_HTTP_SECRET: randomBytes(48).toString('base64') },
   });
