@@ -141,7 +141,8 @@ export function createHttpServer(options: HttpOptions) {
   );
 
   function answerError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply) {
-    const refusal = refusalOf(error);
+    // Whoever has gone away in the middle of a body gets no answer, and their going is no fault of ours to report.
+    const refusal = isCutOff(request) ? refuse('request_timeout') : refusalOf(error);
     if (refusal.status >= 500) {
       const level = refusal.code === 'service_unavailable' ? 'warn' : 'error';
       request.log[level]({ err: error }, refusal.title);
@@ -325,6 +326,10 @@ export function refusalOf(error: unknown): Refusal {
       return refuse('invalid_request', 'The address, a header or the length of the body is malformed.');
   }
   return refuse('internal_error');
+}
+
+function isCutOff({ raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete;
 }
 
 type SchemaFault = {

@@ -537,6 +537,7 @@ const tampering: { what: string; statement: () => string; finds: Partial<Record<
       refunds_within_captured: /of an unknown payment/,
       payment_is_posted_as_it_stands: /no payment/,
       refund_is_posted_as_it_stands: /held 1.*held 0/,
+      approval_is_kept_or_given_back: /expected given back, found kept/,
       version_has_one_event: /no events without their object/,
       key_leads_to_its_object: /create_payment of an existing object/,
     },
@@ -586,7 +587,10 @@ const tampering: { what: string; statement: () => string; finds: Partial<Record<
     statement: () =>
       `update checkout.payments set status = 'canceled', canceled_at = now(), cancel_party = 'merchant',
          cancel_reason = 'canceled_by_merchant', capture_before = null where payment_id = '${objects.waiting}'`,
-    finds: { last_event_tells_the_status: /expected canceled, found waiting_for_capture/ },
+    finds: {
+      last_event_tells_the_status: /expected canceled, found waiting_for_capture/,
+      approval_is_kept_or_given_back: /expected given back, found kept/,
+    },
   },
   {
     what: 'a final state that was left',

@@ -467,10 +467,8 @@ test('text that PostgreSQL cannot hold is 400 with a pointer, in every field tha
         [400, 'invalid_request'],
         `${JSON.stringify(changes)} ${answer.body}`,
       );
-      assert.ok(
-        pointersOf(answer).every((given) => given.startsWith(pointer)),
-        answer.body,
-      );
+      const pointers = pointersOf(answer);
+      assert.ok(pointers.length > 0 && pointers.every((given) => given.startsWith(pointer)), answer.body);
     }
     const paid = await paidPayment(service);
     for (const changes of [{ reason: text }, { description: text }, { metadata: { k: text } }]) {
