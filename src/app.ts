@@ -3,6 +3,7 @@ import { sandboxAcsRoutes } from './checkout/acquirers/sandbox-acs-routes.ts';
 import { type Checkout, openCheckout } from './checkout/checkout.ts';
 import { seedCheckout } from './checkout/demo.ts';
 import { checkoutRefusals } from './checkout/errors.ts';
+import { moveWallets } from './checkout/move-wallets.ts';
 import { checkout as checkoutPlugin } from './checkout/plugin.ts';
 import type { Config } from './config.ts';
 import { demoCredentials } from './demo.ts';
@@ -15,6 +16,7 @@ import { authenticateMerchant } from './identity/merchant-clients.ts';
 import { identityApi, identityPages } from './identity/plugin.ts';
 import type { SmsSender } from './identity/sms/sender.ts';
 import { findSurvivor } from './identity/store/users.ts';
+import { type Merge, mergeUsers } from './identity/users.ts';
 import { LandingPage } from './landing-page.tsx';
 import type { Database } from './platform/db.ts';
 import { type HealthDeps, health } from './platform/health.ts';
@@ -36,7 +38,14 @@ export type AppDeps = {
 };
 
 /** The two areas, ready to serve, with the jobs that go with them. */
-export type Areas = { identity: IdentityDeps; checkout: Checkout; jobs: Job[]; close(): Promise<void> };
+export type Areas = {
+  identity: IdentityDeps;
+  checkout: Checkout;
+  /** Folds one account into another, with what it has in wallets. */
+  mergeUsers(merge: Merge): Promise<{ survivorId: string; merged: boolean }>;
+  jobs: Job[];
+  close(): Promise<void>;
+};
 
 export const packageRoot = new URL('../', import.meta.url);
 
@@ -72,6 +81,11 @@ export async function openAreas(options: {
   return {
     identity: identity.deps,
     checkout,
+    mergeUsers: (merge) =>
+      mergeUsers(
+        { ...identity.deps.users, onMerged: (tx, merged) => moveWallets(checkout.deps, tx, merged) },
+        merge,
+      ),
     jobs: [...identity.jobs, ...checkout.jobs],
     close: () => identity.close(),
   };

@@ -34,6 +34,9 @@ const realAcquirer = deps.acquirer;
 const { db, clock } = service;
 clock.set(new Date());
 const address = await service.app.listen({ port: 0, host: '127.0.0.1' });
+// Another deployment: its own database, and real money.
+const live = await startTestApp();
+live.areas.checkout.deps.test = false;
 
 const hour = 3600_000;
 
@@ -806,3 +809,11 @@ test('answers older than their keeping are dropped by the clean-up, and the guar
 });
 
 test('after all this the books are right', () => assertBooks(service));
+
+test('F8 the same key in test and live are two payments: a deployment is one or the other, and each says which', async () => {
+  const body = order;
+  const inTest = await call(service, 'POST', '/v1/payments', { body, key: 'test-and-live' });
+  const inLive = await call(live, 'POST', '/v1/payments', { body, key: 'test-and-live' });
+  assert.deepEqual([inTest.json().test, inLive.json().test], [true, false]);
+  assert.notEqual(inTest.json().id, inLive.json().id);
+});

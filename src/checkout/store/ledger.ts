@@ -29,3 +29,13 @@ export async function listBalances(db: Queryable, merchantId: string): Promise<B
     where owner = ${merchantId} and kind in ('merchant_available', 'merchant_refund_hold')
     group by currency order by currency`);
 }
+
+/** The wallets of a person that have something in them. */
+export async function listWallets(
+  db: Queryable,
+  userId: string,
+): Promise<{ currency: string; balance: bigint }[]> {
+  return db.many(sql`
+    select currency, balance from checkout.ledger_accounts
+    where owner = ${userId} and kind = 'wallet' and balance > 0 order by currency`);
+}

@@ -234,9 +234,12 @@ function openDocument(key: PurposeKey, id: UserId, field: DocumentField, sealed:
   return value.toString('utf8');
 }
 
-/** `merged_into` always names the account at the end of the chain, so one read is enough. */
+/**
+ * `merged_into` always names the account at the end of the chain, so one read is enough. Inside a transaction the
+ * account stays as it is until that ends: a merge waits, and then finds what was posted meanwhile.
+ */
 export async function findSurvivor(db: Queryable, id: string): Promise<UserId | undefined> {
   const row = await db.maybeOne<{ survivor: UserId }>(sql`
-    select coalesce(merged_into, user_id) as survivor from identity.users where user_id = ${id}`);
+    select coalesce(merged_into, user_id) as survivor from identity.users where user_id = ${id} for share`);
   return row?.survivor;
 }
