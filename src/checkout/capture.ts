@@ -23,15 +23,17 @@ import {
 
 const leaseMs = 10_000;
 
+export type CaptureWish = { id: PaymentId; amount: Money | undefined };
+
 /** Takes all or part of what was authorised, in the same three steps as a refund. */
 export async function capturePayment(
   deps: CheckoutDeps,
   merchant: Merchant,
   call: Call,
-  wish: { id: PaymentId; amount: Money | undefined },
+  wish: CaptureWish,
   former: KeyOwner | undefined,
 ): Promise<Answer> {
-  if (former) return goOn(deps, call, wish.id);
+  if (former) return goOn(deps, call, wish);
   const begun = await deps.db.transaction(async (tx): Promise<Payment | 'taken'> => {
     const at = deps.now();
     if (!(await claimKey(tx, call, wish.id, at))) return 'taken';
@@ -131,9 +133,15 @@ export async function settleCapture(
 }
 
 /** The same key again. */
-async function goOn(deps: CheckoutDeps, call: Call, id: PaymentId): Promise<Answer> {
-  const payment = await findPayment(deps.db, call.merchantId, id);
+async function goOn(deps: CheckoutDeps, call: Call, wish: CaptureWish): Promise<Answer> {
+  const payment = await findPayment(deps.db, call.merchantId, wish.id);
   if (!payment) throw refuse('payment_not_found');
+  // The job may have found this capture declined, and another key captured another amount since.
+  const wanted = wish.amount?.minor ?? payment.amount.minor;
+  if (payment.status === 'waiting_for_capture' && payment.asked && payment.asked.minor !== wanted) {
+    throw refuse('capture_in_progress');
+  }
+  if (payment.status === 'succeeded' && payment.captured !== wanted) throw refuse('capture_declined');
   if (payment.status === 'waiting_for_capture' && payment.asked) {
     const outcome = await resumeCapture(deps, payment, { impatient: true });
     return outcome === 'taken' ? awaitFormer(deps, call) : conclude(deps, call, payment, outcome);

@@ -98,6 +98,18 @@ test('a capture that the job has settled gives one answer under its key, whateve
   assert.equal((await capture(payment.id, key)).body, first.body);
 });
 
+test('a capture that was declined stays declined under its key, whatever another key captures later', async () => {
+  const payment = await paidPayment(service, { capture: false });
+  const lost = await answering('capture', unknown, () => capture(payment.id, 'declined-later', '70.00'));
+  assert.equal(lost.statusCode, 503);
+  const refused = (): OperationOutcome => ({ kind: 'refused', reason: 'general_decline' });
+  clock.move(2_000);
+  await answering('inquireOperation', refused, () => sweep(deps));
+  assert.equal((await capture(payment.id, 'the-next-one', '30.00')).statusCode, 200);
+  const again = await capture(payment.id, 'declined-later', '70.00');
+  assert.equal(again.json().code, 'capture_declined');
+});
+
 test('one key with two bodies at once: one is carried out, the other is refused and told why', async () => {
   for (let round = 0; round < 20; round++) {
     const payment = await paidPayment(service);
