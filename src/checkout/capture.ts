@@ -136,12 +136,15 @@ export async function settleCapture(
 async function goOn(deps: CheckoutDeps, call: Call, wish: CaptureWish): Promise<Answer> {
   const payment = await findPayment(deps.db, call.merchantId, wish.id);
   if (!payment) throw refuse('payment_not_found');
-  // The job may have found this capture declined, and another key captured another amount since.
+  // The job may have found this capture declined, and another key have asked for another amount since.
   const wanted = wish.amount?.minor ?? payment.amount.minor;
-  if (payment.status === 'waiting_for_capture' && payment.asked && payment.asked.minor !== wanted) {
-    throw refuse('capture_in_progress');
-  }
-  if (payment.status === 'succeeded' && payment.captured !== wanted) throw refuse('capture_declined');
+  const taken =
+    payment.status === 'succeeded'
+      ? payment.captured
+      : payment.status === 'waiting_for_capture'
+        ? payment.asked?.minor
+        : undefined;
+  if (taken !== undefined && taken !== wanted) throw refuse('capture_declined');
   if (payment.status === 'waiting_for_capture' && payment.asked) {
     const outcome = await resumeCapture(deps, payment, { impatient: true });
     return outcome === 'taken' ? awaitFormer(deps, call) : conclude(deps, call, payment, outcome);

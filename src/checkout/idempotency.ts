@@ -123,7 +123,7 @@ export async function answerOnce(
     const error = asKeyInUse(thrown);
     if (!(error instanceof Refusal) || !isRemembered(error)) throw error;
     const answer = problemAnswer(deps, request, error);
-    if (await remember(deps, call, error, answer)) return send(reply, answer);
+    if ((await remember(deps, call, error, answer)) || former) return send(reply, answer);
     // Meanwhile something else came of this key, and that is the answer to it.
     return answerOnce(deps, request, reply, call, work);
   }

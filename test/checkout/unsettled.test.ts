@@ -105,9 +105,12 @@ test('a capture that was declined stays declined under its key, whatever another
   const refused = (): OperationOutcome => ({ kind: 'refused', reason: 'general_decline' });
   clock.move(2_000);
   await answering('inquireOperation', refused, () => sweep(deps));
+  const next = await answering('capture', unknown, () => capture(payment.id, 'the-next-one', '30.00'));
+  assert.equal(next.statusCode, 503);
+  const meanwhile = await capture(payment.id, 'declined-later', '70.00');
+  assert.equal(meanwhile.json().code, 'capture_declined');
   assert.equal((await capture(payment.id, 'the-next-one', '30.00')).statusCode, 200);
-  const again = await capture(payment.id, 'declined-later', '70.00');
-  assert.equal(again.json().code, 'capture_declined');
+  assert.equal((await capture(payment.id, 'declined-later', '70.00')).body, meanwhile.body);
 });
 
 test('one key with two bodies at once: one is carried out, the other is refused and told why', async () => {
