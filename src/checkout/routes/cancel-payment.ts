@@ -5,7 +5,7 @@ import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
 import { PaymentJson } from './json.ts';
-import { IdParams, idForm, merchantSecurity, problems } from './openapi-parts.ts';
+import { IdParams, idForm, KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Cancel a payment',
@@ -13,6 +13,7 @@ const schema = {
     'One that waits for the customer or for a capture; money that was held is let go. Needs the header `X-Idempotency-Key`.',
   tags: ['Payments'],
   security: merchantSecurity,
+  headers: KeyHeaders,
   params: IdParams,
   response: { 200: PaymentJson, ...problems },
 };

@@ -7,13 +7,14 @@ import { refuse } from '../errors.ts';
 import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
 import { moneyOf } from './amounts.ts';
 import { MoneyJson, PaymentJson } from './json.ts';
-import { IdParams, idForm, merchantSecurity, problems } from './openapi-parts.ts';
+import { IdParams, idForm, KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Capture an authorised payment',
   description: 'All of it, or a smaller `amount`; the rest is let go. Needs the header `X-Idempotency-Key`.',
   tags: ['Payments'],
   security: merchantSecurity,
+  headers: KeyHeaders,
   params: IdParams,
   body: Type.Object({ amount: Type.Optional(MoneyJson) }, { additionalProperties: false }),
   response: { 200: PaymentJson, ...problems },

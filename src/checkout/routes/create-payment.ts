@@ -12,13 +12,14 @@ import { insertPaymentOnce } from '../store/idempotency.ts';
 import type { Merchant } from '../store/merchants.ts';
 import { moneyOf } from './amounts.ts';
 import { MetadataJson, MoneyJson, PaymentJson, paymentJson, textJson } from './json.ts';
-import { merchantSecurity, problems } from './openapi-parts.ts';
+import { KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Create a payment',
   description: 'Send the customer to `confirmation.confirmationUrl`. Needs the header `X-Idempotency-Key`.',
   tags: ['Payments'],
   security: merchantSecurity,
+  headers: KeyHeaders,
   body: Type.Object(
     {
       merchantId: Type.String({ pattern: '^[A-Za-z0-9_-]{1,15}$' }),

@@ -7,7 +7,7 @@ import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
 import { createRefund } from '../refund.ts';
 import { moneyOf } from './amounts.ts';
 import { MetadataJson, MoneyJson, RefundJson, textJson } from './json.ts';
-import { idForm, merchantSecurity, problems } from './openapi-parts.ts';
+import { idForm, KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Refund a payment',
@@ -15,6 +15,7 @@ const schema = {
     'All of it or a part, as often as something is left. `503 outcome_unknown` means that the acquirer has not answered: send the same request again. Needs the header `X-Idempotency-Key`.',
   tags: ['Refunds'],
   security: merchantSecurity,
+  headers: KeyHeaders,
   body: Type.Object(
     {
       paymentId: Type.String({ maxLength: 64 }),

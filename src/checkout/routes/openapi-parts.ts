@@ -34,13 +34,15 @@ export const problems = Object.fromEntries(
   ]),
 );
 
-/** Documented here; checked by the handler, before the body is looked at. */
-export const keyHeader = {
-  'x-idempotency-key': {
-    type: 'string',
-    description:
-      'Chosen by you, one for each thing you want done: 1 to 255 visible ASCII characters, best a UUID',
-  },
-};
+/** For the documentation: the handler checks it before the body is looked at, and says what is wrong in its own words. */
+export const KeyHeaders = Type.Object({
+  'x-idempotency-key': Type.Optional(
+    Type.String({
+      description:
+        'Required. Chosen by you, one for each thing you want done: 1 to 255 visible ASCII characters',
+      examples: ['6f1c0a3e-2b7d-4c58-9a51-0d3f6b7e8c90'],
+    }),
+  ),
+});
 
 export const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -5,7 +5,7 @@ import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { idempotencyKeyOf } from '../idempotency.ts';
 import { PaymentJson, paymentJson } from './json.ts';
-import { IdParams, idForm, merchantSecurity, problems } from './openapi-parts.ts';
+import { IdParams, idForm, KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
 
 const schema = {
   tags: ['Payments'],
@@ -26,6 +26,7 @@ export const readPaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async (
     {
       schema: {
         ...schema,
+        headers: KeyHeaders,
         summary: 'Read a payment',
         description: 'Needs the header `X-Idempotency-Key`, but is never replayed.',
       },

@@ -5,7 +5,7 @@ import { refuse } from '../errors.ts';
 import { idempotencyKeyOf } from '../idempotency.ts';
 import { findRefund } from '../store/refunds.ts';
 import { RefundJson, refundJson } from './json.ts';
-import { IdParams, idForm, merchantSecurity, problems } from './openapi-parts.ts';
+import { IdParams, idForm, KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
 
 const schema = {
   tags: ['Refunds'],
@@ -25,6 +25,7 @@ export const readRefundRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async (a
     {
       schema: {
         ...schema,
+        headers: KeyHeaders,
         summary: 'Read a refund',
         description: 'Needs the header `X-Idempotency-Key`, but is never replayed.',
       },
