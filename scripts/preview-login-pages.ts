@@ -12,8 +12,9 @@ import { ConsentPage, type ConsentView } from '../src/identity/pages/consent-pag
 import { ConfirmLogoutPage, SignedOutPage } from '../src/identity/pages/logout-pages.tsx';
 import { MessagePage, type MessageView } from '../src/identity/pages/message-page.tsx';
 import { PhonePage, type PhoneView } from '../src/identity/pages/phone-page.tsx';
-import { type Language, languages, messageKinds } from '../src/identity/pages/texts.ts';
+import { messageKinds } from '../src/identity/pages/texts.ts';
 import { renderPage } from '../src/platform/html.tsx';
+import { type Language, languages } from '../src/platform/languages.ts';
 
 /** Every state of every login page with sample values, by name. `values` replaces what comes from outside. */
 export function loginPageStates(

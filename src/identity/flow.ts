@@ -1,8 +1,8 @@
 import type { FormFields } from '../platform/form.ts';
+import type { Language } from '../platform/languages.ts';
 import { seal, unseal } from '../platform/seal.ts';
 import type { IdentityDeps } from './deps.ts';
 import type { AuthorizationRequest } from './domain/authorization-request.ts';
-import type { Language } from './pages/texts.ts';
 
 /**
  * One login in one tab. It travels sealed inside the pages and is kept nowhere, so every tab is independent, works

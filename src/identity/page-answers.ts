@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sendPage } from '../platform/html.tsx';
+import { chooseLanguage, type Language, languages } from '../platform/languages.ts';
 import { errorRedirect } from './authorization-response.ts';
 import { csrfTokenOf } from './browser.ts';
 import type { IdentityDeps } from './deps.ts';
@@ -11,7 +12,7 @@ import { ConsentPage, type ConsentScope } from './pages/consent-page.tsx';
 import { loginScript } from './pages/login-script.ts';
 import { MessagePage, type NextStep } from './pages/message-page.tsx';
 import { type PhoneError, PhonePage } from './pages/phone-page.tsx';
-import { chooseLanguage, type Language, languages, type MessageKind } from './pages/texts.ts';
+import type { MessageKind } from './pages/texts.ts';
 
 /** Turns the state of a login into the page that shows it. */
 export function pageAnswers(deps: IdentityDeps) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { catalogues, languages } from '../../src/identity/pages/texts.ts';
+import { catalogues } from '../../src/identity/pages/texts.ts';
+import { languages } from '../../src/platform/languages.ts';
 import { startTestApp } from '../support/app.ts';
 import { startBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';

@@ -7,8 +7,9 @@ import { CodePage, type CodeView } from '../../src/identity/pages/code-page.tsx'
 import { ConsentPage } from '../../src/identity/pages/consent-page.tsx';
 import { loginScript } from '../../src/identity/pages/login-script.ts';
 import { PhonePage } from '../../src/identity/pages/phone-page.tsx';
-import { catalogues, chooseLanguage, languages } from '../../src/identity/pages/texts.ts';
+import { catalogues } from '../../src/identity/pages/texts.ts';
 import { pagePolicy, renderPage } from '../../src/platform/html.tsx';
+import { chooseLanguage, languages } from '../../src/platform/languages.ts';
 import { startBrowser } from '../support/browser.ts';
 
 const origin = 'http://login.test';

@@ -1,15 +1,13 @@
+import { ErrorSummary, type Explanation, Icon, takesFocus } from '../../platform/page-parts.tsx';
 import {
-  ErrorSummary,
   type FormTarget,
   type FrameView,
   HiddenFields,
-  Icon,
   LoginLayout,
   readablePhone,
-  takesFocus,
   WithName,
 } from './login-layout.tsx';
-import { catalogues, type Explanation, type Texts } from './texts.ts';
+import { catalogues, type Texts } from './texts.ts';
 
 export type CodeView = FrameView &
   FormTarget & {

@@ -1,9 +1,8 @@
+import { BrandMark, Icon } from '../../platform/page-parts.tsx';
 import {
-  BrandMark,
   type FormTarget,
   type FrameView,
   HiddenFields,
-  Icon,
   LoginLayout,
   readablePhone,
   WithName,

@@ -1,8 +1,8 @@
+import { Icon } from '../../platform/page-parts.tsx';
 import {
   type FormTarget,
   type FrameView,
   HiddenFields,
-  Icon,
   LoginLayout,
   readablePhone,
   WithName,

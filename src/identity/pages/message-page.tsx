@@ -1,4 +1,5 @@
-import { type FormTarget, type FrameView, HiddenFields, Icon, LoginLayout } from './login-layout.tsx';
+import { Icon } from '../../platform/page-parts.tsx';
+import { type FormTarget, type FrameView, HiddenFields, LoginLayout } from './login-layout.tsx';
 import { catalogues, type MessageKind, type Texts } from './texts.ts';
 
 export type MessageView = FrameView & {

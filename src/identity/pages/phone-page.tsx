@@ -1,13 +1,6 @@
-import {
-  ErrorSummary,
-  type FormTarget,
-  type FrameView,
-  HiddenFields,
-  LoginLayout,
-  takesFocus,
-  WithName,
-} from './login-layout.tsx';
-import { catalogues, type Explanation, type Texts } from './texts.ts';
+import { ErrorSummary, type Explanation, takesFocus } from '../../platform/page-parts.tsx';
+import { type FormTarget, type FrameView, HiddenFields, LoginLayout, WithName } from './login-layout.tsx';
+import { catalogues, type Texts } from './texts.ts';
 
 export type PhoneView = FrameView &
   FormTarget & {

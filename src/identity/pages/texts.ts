@@ -1,10 +1,5 @@
-export const languages = ['az', 'en', 'ru'] as const;
-export type Language = (typeof languages)[number];
-
-export const productName = 'Tollgate';
-
-/** Two sentences of one refusal: what happened, for the summary, and what to do, for the place it belongs to. */
-export type Explanation = { title: string; text: string };
+import { type Language, productName } from '../../platform/languages.ts';
+import type { Explanation } from '../../platform/page-parts.tsx';
 
 export const messageKinds = [
   'unknown_client',
@@ -21,7 +16,6 @@ export const messageKinds = [
 export type MessageKind = (typeof messageKinds)[number];
 
 export type Texts = {
-  languageName: string;
   languageChoice: string;
   tagline: string;
   failed: (title: string) => string;
@@ -98,7 +92,6 @@ export type Texts = {
 };
 
 const az: Texts = {
-  languageName: 'Azərbaycanca',
   languageChoice: 'Dil seçimi',
   tagline: 'Bir nömrə ilə bütün xidmətlərinizə giriş',
   failed: (title) => `Xəta: ${title}`,
@@ -255,7 +248,6 @@ const az: Texts = {
 };
 
 const en: Texts = {
-  languageName: 'English',
   languageChoice: 'Choice of language',
   tagline: 'One number for all your services',
   failed: (title) => `Error: ${title}`,
@@ -413,7 +405,6 @@ const en: Texts = {
 };
 
 const ru: Texts = {
-  languageName: 'Русский',
   languageChoice: 'Выбор языка',
   tagline: 'Один номер для входа во все ваши сервисы',
   failed: (title) => `Ошибка: ${title}`,
@@ -574,38 +565,6 @@ const ru: Texts = {
 };
 
 export const catalogues: Record<Language, Texts> = { az, en, ru };
-
-/**
- * The language of a page: the first of `ui_locales` that we speak, else what the browser prefers, else Azerbaijani.
- * Both values come from outside and only ever select one of ours.
- */
-export function chooseLanguage(uiLocales: string | undefined, acceptLanguage: string | undefined): Language {
-  const asked = bounded(uiLocales).split(/\s+/).map(spoken).find(Boolean);
-  return asked ?? preferred(bounded(acceptLanguage)) ?? 'az';
-}
-
-function preferred(acceptLanguage: string): Language | undefined {
-  const wishes = acceptLanguage.split(',').map((part) => {
-    const [tag = '', ...parameters] = part.split(';').map((piece) => piece.trim());
-    const weight = parameters.find((parameter) => /^q=/i.test(parameter))?.slice(2) ?? '1';
-    return {
-      language: tag === '*' ? 'az' : spoken(tag),
-      quality: /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(weight) ? Number(weight) : 0,
-    };
-  });
-  return wishes.filter((wish) => wish.language && wish.quality > 0).sort((a, b) => b.quality - a.quality)[0]
-    ?.language;
-}
-
-function spoken(tag: string): Language | undefined {
-  const primary = tag.split('-', 1)[0]?.toLowerCase();
-  return languages.find((language) => language === primary);
-}
-
-/** No honest list of languages is longer, so a dishonest one costs nothing. */
-function bounded(value: string | undefined): string {
-  return (value ?? '').slice(0, 1000);
-}
 
 /** Seconds as a person would say them, never shorter than they are. */
 function inWords(seconds: number): { count: number; unit: 'second' | 'minute' | 'hour' } {

@@ -1,12 +1,13 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type FormFields, queryOf } from '../../platform/form.ts';
+import { chooseLanguage } from '../../platform/languages.ts';
 import { browserOf } from '../browser.ts';
 import { decideFor, follow, sendBack } from '../continue-login.ts';
 import type { IdentityDeps } from '../deps.ts';
 import { checkAuthorizationRequest, type PageError } from '../domain/authorization-request.ts';
 import { fitsIntoAddress, openPosted, sealFlow, sealPosted } from '../flow.ts';
 import { pageAnswers } from '../page-answers.ts';
-import { chooseLanguage, type MessageKind } from '../pages/texts.ts';
+import type { MessageKind } from '../pages/texts.ts';
 import { authorizeSchema } from './authorize-schema.ts';
 import { documentedOnly } from './openapi-parts.ts';
 

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
+import { languages } from '../../platform/languages.ts';
 import type { IdentityDeps } from '../deps.ts';
 import { algorithms } from '../domain/algorithm.ts';
 import { acr, prompts } from '../domain/authorization-request.ts';
 import { grantTypes, merchantScopes, personScopes } from '../domain/client.ts';
-import { languages } from '../pages/texts.ts';
 
 const schema = {
   summary: 'Metadata for client libraries',

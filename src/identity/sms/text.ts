@@ -1,4 +1,4 @@
-import type { Language } from '../pages/texts.ts';
+import type { Language } from '../../platform/languages.ts';
 
 const sentences: Record<Language, (code: string) => string> = {
   az: (code) => `${code} - Tollgate girish kodunuz. Onu hech kime demeyin.`,
