@@ -49,6 +49,7 @@ try {
     now: () => new Date(),
     authenticate: async () => ({ ok: false, reason: 'missing' }),
     survivorOf: async (_, userId) => userId,
+    signIn: { issuer: config.server.urls.base, clientId: 'none', clientSecret: '' },
   });
   deps.acquirer.authorize = async () => ({ kind: 'approved', approval });
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { sandboxAcsRoutes } from './checkout/acquirers/sandbox-acs-routes.ts';
-import { type Checkout, openCheckout } from './checkout/checkout.ts';
+import { type Checkout, openCheckout, walletCallback } from './checkout/checkout.ts';
 import { seedCheckout } from './checkout/demo.ts';
 import { checkoutRefusals } from './checkout/errors.ts';
 import { moveWallets } from './checkout/move-wallets.ts';
@@ -14,6 +14,7 @@ import { identityRefusals } from './identity/errors.ts';
 import { openIdentity } from './identity/identity.ts';
 import { authenticateMerchant } from './identity/merchant-clients.ts';
 import { identityApi, identityPages } from './identity/plugin.ts';
+import { keepBuiltInClient } from './identity/register-client.ts';
 import type { SmsSender } from './identity/sms/sender.ts';
 import { findSurvivor } from './identity/store/users.ts';
 import { type Merge, mergeUsers } from './identity/users.ts';
@@ -23,10 +24,12 @@ import { type HealthDeps, health } from './platform/health.ts';
 import { sendPage } from './platform/html.tsx';
 import { createHttpServer, type HttpServer, routesOfHost } from './platform/http.ts';
 import type { Job } from './platform/jobs.ts';
+import { productName } from './platform/languages.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
 import { describeApi } from './platform/openapi.ts';
 import { commonRefusals } from './platform/problem.ts';
+import { deriveKey } from './platform/seal.ts';
 import { swaggerUi } from './platform/swagger-ui.ts';
 
 export type AppDeps = {
@@ -71,8 +74,10 @@ export async function openAreas(options: {
     urls: config.server.urls,
     registry: metrics.registry,
   });
+  const signIn = await keepWalletClient(identity.deps, config);
   const checkout = openCheckout({
     ...shared,
+    signIn,
     config: config.checkout,
     urls: config.server.urls,
     authenticate: (header, address) => authenticateMerchant(identity.deps, header, address),
@@ -89,6 +94,21 @@ export async function openAreas(options: {
     jobs: [...identity.jobs, ...checkout.jobs],
     close: () => identity.close(),
   };
+}
+
+/** The payment page signs people in as a client like any other, whose secret follows from ours. */
+async function keepWalletClient(identity: IdentityDeps, config: Config) {
+  const clientId = 'tollgate-checkout';
+  const clientSecret = deriveKey(config.checkout.keysSecret, 'secret of the wallet client').toString(
+    'base64url',
+  );
+  await keepBuiltInClient(identity, {
+    clientId,
+    clientSecret,
+    name: `${productName} Wallet`,
+    redirectUri: walletCallback(config.server.urls.checkout),
+  });
+  return { issuer: identity.issuer.issuer, clientId, clientSecret };
 }
 
 /** In local a newcomer finds a partner, a merchant and people to try things with. */

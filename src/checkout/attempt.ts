@@ -92,6 +92,7 @@ export async function payByWallet(
   deps: CheckoutDeps,
   where: Where,
   userId: string,
+  attempts: number,
 ): Promise<Payment | undefined> {
   const merchant = await deps.merchants.find(where.merchantId);
   if (!merchant) throw refuse('payment_not_found');
@@ -99,7 +100,7 @@ export async function payByWallet(
   return deps.db
     .transaction(async (tx) => {
       const at = deps.now();
-      const begun = await begin(deps, tx, where, { attemptId, after: null, at });
+      const begun = await begin(deps, tx, where, { attemptId, after: attempts, at });
       const owner = await deps.survivorOf(tx, userId);
       const key = { ...where, attemptId };
       await insertAttempt(tx, { ...key, method: 'wallet', card: null, startedAt: at, inquireAt: at });
@@ -136,7 +137,7 @@ async function begin(
   deps: CheckoutDeps,
   tx: Transaction,
   where: Where,
-  beginning: { attemptId: AttemptId; after: number | null; at: Date },
+  beginning: { attemptId: AttemptId; after: number; at: Date },
 ): Promise<Payment> {
   const before = await lockPayment(tx, where.merchantId, where.paymentId);
   if (!before) throw refuse('payment_not_found');

@@ -11,6 +11,7 @@ import type { CheckoutDeps } from './deps.ts';
 import type { Acquirer } from './domain/acquirer.ts';
 import { checkoutJobs } from './jobs.ts';
 import { createMerchantDirectory } from './merchant-directory.ts';
+import { createWalletSignIn } from './wallet-sign-in.ts';
 
 export type Checkout = { deps: CheckoutDeps; jobs: Job[]; acs: SandboxAcs | undefined };
 
@@ -22,7 +23,14 @@ export type CheckoutOptions = {
   now: () => Date;
   authenticate: CheckoutDeps['authenticate'];
   survivorOf: CheckoutDeps['survivorOf'];
+  /** The client of our single sign-on that the payment page is. */
+  signIn: { issuer: string; clientId: string; clientSecret: string };
 };
+
+/** Where our single sign-on sends people back to who pay from their wallet. */
+export function walletCallback(checkoutUrl: string): string {
+  return `${checkoutUrl}/pay/wallet/callback`;
+}
 
 /** Puts the area together: its merchants, its acquirer, and the jobs that go with them. */
 export function openCheckout(options: CheckoutOptions): Checkout {
@@ -39,6 +47,14 @@ export function openCheckout(options: CheckoutOptions): Checkout {
     confirmationKey: deriveKey(config.keysSecret, 'confirmation url'),
     merchants: createMerchantDirectory(db),
     acquirer: guardAcquirer(acquirer, { now, log, timeoutMs: acquirerTimeoutMs, breaker: breakerOf(config) }),
+    takesCards: config.acquirer.kind !== 'none',
+    walletSignIn: createWalletSignIn({
+      ...options.signIn,
+      redirectUri: walletCallback(urls.checkout),
+      now,
+      log,
+    }),
+    walletKey: deriveKey(config.keysSecret, 'wallet sign-in'),
     authenticate: options.authenticate,
     survivorOf: options.survivorOf,
   };

@@ -3,6 +3,7 @@ import type { Logger } from '../platform/log.ts';
 import type { PurposeKey } from '../platform/seal.ts';
 import type { Acquirer } from './domain/acquirer.ts';
 import type { MerchantDirectory } from './merchant-directory.ts';
+import type { WalletSignIn } from './wallet-sign-in.ts';
 
 /** Who a merchant's program is, as the identity part has proven it. */
 export type MerchantCaller = { merchantId: string; scopes: string[] };
@@ -24,6 +25,11 @@ export type CheckoutDeps = {
   confirmationKey: PurposeKey;
   merchants: MerchantDirectory;
   acquirer: Acquirer;
+  /** False where only wallets pay. */
+  takesCards: boolean;
+  walletSignIn: WalletSignIn;
+  /** What the cookies of a sign-in to the wallet are sealed with. */
+  walletKey: PurposeKey;
   authenticate: (header: string | undefined, address: string) => Promise<CallerProof>;
   /**
    * The account that a person's money belongs to now, after whatever merges. Read on the caller's connection: one that

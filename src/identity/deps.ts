@@ -1,11 +1,11 @@
 import type { IdentityConfig } from '../config.ts';
+import type { Cookies } from '../platform/cookies.ts';
 import type { Database } from '../platform/db.ts';
 import type { Logger } from '../platform/log.ts';
 import type { OutgoingPolicy } from '../platform/outgoing.ts';
 import type { PurposeKey } from '../platform/seal.ts';
 import type { AuthenticationFailures } from './client-authentication.ts';
 import type { ClientDirectory } from './client-directory.ts';
-import type { Cookies } from './cookies.ts';
 import type { CodeDeps } from './one-time-codes.ts';
 import type { Issuer } from './tokens.ts';
 import type { UserDeps } from './users.ts';
@@ -20,7 +20,8 @@ export type IdentityDeps = {
   issuer: Issuer;
   clients: ClientDirectory;
   failures: AuthenticationFailures;
-  cookies: Cookies;
+  /** `browser` ties forms and codes to a browser, `session` is a login, `device` remembers who logged in here before. */
+  cookies: Cookies<'browser' | 'session' | 'device'>;
   codes: CodeDeps;
   users: UserDeps;
   outgoing: OutgoingPolicy;

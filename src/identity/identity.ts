@@ -1,6 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import type { IdentityConfig } from '../config.ts';
+import { createCookies } from '../platform/cookies.ts';
 import type { Database } from '../platform/db.ts';
 import type { Job } from '../platform/jobs.ts';
 import type { Logger } from '../platform/log.ts';
@@ -8,7 +9,6 @@ import { deriveKey } from '../platform/seal.ts';
 import { backchannelLogoutJob } from './backchannel-logout.ts';
 import { cleanUpJob, measureCleanUpBacklog } from './clean-up.ts';
 import { createClientDirectory } from './client-directory.ts';
-import { createCookies } from './cookies.ts';
 import type { IdentityDeps } from './deps.ts';
 import { makeCode } from './domain/one-time-code.ts';
 import type { UserId } from './domain/user.ts';

@@ -12,13 +12,18 @@ export type PageView = {
   header?: ComponentChildren;
   children: ComponentChildren;
   footer?: ComponentChildren;
-  /** Loads the page anew by itself, for those without script. */
-  refreshSeconds?: number;
+  /** Loads the page anew by itself, or another, for those without script; with script the page decides. */
+  refreshWithoutScript?: { seconds: number; url?: string } | undefined;
+  /** Laid over the common style sheet. Whoever sends the page names the same to `sendPage`, or they do not apply. */
+  styles?: string[];
   /** A constant of ours. Whoever sends the page names the same constant to `sendPage`, or it does not run. */
   script?: string;
 };
 
 export type PageOptions = {
+  styles?: string[];
+  /** The script asks our own server for how things stand. */
+  connects?: boolean;
   /** Where forms may lead besides our own origin, redirects after them included. Left out: the page has no form. */
   formAction?: string[];
   script?: string;
@@ -42,11 +47,17 @@ export function Page(view: PageView) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="format-detection" content="telephone=no" />
-        {view.refreshSeconds && <meta http-equiv="refresh" content={String(view.refreshSeconds)} />}
+        {view.refreshWithoutScript && (
+          <noscript>
+            <meta http-equiv="refresh" content={refreshContent(view.refreshWithoutScript)} />
+          </noscript>
+        )}
         <title>{view.title}</title>
         <link rel="icon" href={icon} />
         {/* Style and script are constants of ours, named by hash in the policy; no value of a request reaches them. */}
-        <style dangerouslySetInnerHTML={{ __html: pageStyle }} />
+        {[pageStyle, ...(view.styles ?? [])].map((style) => (
+          <style key={style} dangerouslySetInnerHTML={{ __html: style }} />
+        ))}
       </head>
       <body class={view.look}>
         {view.header}
@@ -56,6 +67,10 @@ export function Page(view: PageView) {
       </body>
     </html>
   );
+}
+
+function refreshContent({ seconds, url }: { seconds: number; url?: string }): string {
+  return url === undefined ? String(seconds) : `${seconds}; url=${url}`;
 }
 
 export function sendPage(reply: FastifyReply, page: VNode, options: PageOptions = {}): FastifyReply {
@@ -70,12 +85,13 @@ export function renderPage(page: VNode): string {
   return `<!doctype html>${render(page)}`;
 }
 
-export function pagePolicy({ formAction, script }: PageOptions): string {
+export function pagePolicy({ formAction, script, styles = [], connects }: PageOptions): string {
   const targets = formAction ? ["'self'", ...formAction.map(sourceOf)].join(' ') : "'none'";
   return [
     "default-src 'none'",
-    `style-src '${styleHash}'`,
+    `style-src ${[styleHash, ...styles.map(hashOf)].map((hash) => `'${hash}'`).join(' ')}`,
     ...(script ? [`script-src '${hashOf(script)}'`] : []),
+    ...(connects ? ["connect-src 'self'"] : []),
     'img-src data:',
     `form-action ${targets}`,
     "frame-ancestors 'none'",
@@ -91,6 +107,6 @@ function sourceOf(target: string): string {
   return target;
 }
 
-function hashOf(text: string): string {
+export function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }

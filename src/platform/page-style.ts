@@ -67,6 +67,7 @@ input:focus-visible { outline: 3px solid var(--accent); outline-offset: 0; }
 .login > * { width: 100%; max-width: 28rem; margin: 0 auto; padding-inline: min(1rem, 5vw); }
 .login > header { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 .75rem; padding-block: .75rem; }
 .login > main { padding-block: .25rem 1rem; }
+.login > main:first-child { padding-top: 2rem; }
 .login > footer { margin-top: auto; padding-block: .5rem 1.5rem; color: var(--soft); font-size: .875rem; text-align: center; }
 .login > footer p { margin: 0; }
 .login .brand { display: flex; align-items: center; gap: .6rem; font-size: 1.125rem; font-weight: 700; letter-spacing: -.01em; }

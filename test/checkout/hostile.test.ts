@@ -9,6 +9,7 @@ import { startTestApp } from '../support/app.ts';
 import { assertBooks } from '../support/books.ts';
 import {
   addMerchant,
+  bankOf,
   basic,
   call,
   cards,
@@ -30,8 +31,8 @@ const held = await paidPayment(service, { capture: false });
 const paid = await paidPayment(service);
 const made = (await refund(service, paid.id, '1.00')).json<{ id: string }>();
 const challenged = await createPayment(service);
-const acs = new URL(String((await payByCard(service, challenged, cards.challenge)).headers.location))
-  .pathname;
+await payByCard(service, challenged, cards.challenge);
+const acs = new URL(await bankOf(service, challenged)).pathname;
 const page = new URL(open.confirmation.confirmationUrl).pathname;
 
 /** Every address of the checkout, with a body that it would take. */
@@ -50,6 +51,13 @@ const endpoints: { method: 'GET' | 'POST'; path: string; body?: object; takesNon
   { method: 'GET', path: page, page: true },
   { method: 'POST', path: page, page: true },
   { method: 'GET', path: `${page}/return`, page: true },
+  { method: 'GET', path: `${page}/bank`, page: true },
+  { method: 'GET', path: `${page}/status`, page: true },
+  { method: 'GET', path: `${page}/give-up`, page: true },
+  { method: 'POST', path: `${page}/give-up`, page: true },
+  { method: 'POST', path: `${page}/more-time`, page: true },
+  { method: 'GET', path: `${page}/wallet/confirm`, page: true },
+  { method: 'POST', path: `${page}/wallet/confirm`, page: true },
   { method: 'GET', path: acs, page: true },
   { method: 'POST', path: acs, page: true },
 ];
@@ -403,8 +411,8 @@ test('forms of the payment page and of the bank that are odd are answered with a
     'code=1&code=1234',
   ]) {
     const payment = await createPayment(service);
-    const bank = new URL(String((await payByCard(service, payment, cards.challenge)).headers.location))
-      .pathname;
+    await payByCard(service, payment, cards.challenge);
+    const bank = new URL(await bankOf(service, payment)).pathname;
     const answer = await send({ method: 'POST', path: bank }, payload, {
       'content-type': 'application/x-www-form-urlencoded',
     });

@@ -9,8 +9,7 @@ import pg from 'pg';
 import { packageRoot } from '../../src/app.ts';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { freePort } from '../support/free-port.ts';
-import { basic, cards, order, type PaymentAnswer } from '../support/merchant.ts';
-import { formsOf } from '../support/partner.ts';
+import { basic, cardFormOf, cards, order, type PaymentAnswer } from '../support/merchant.ts';
 import {
   kill,
   type OwnProcess,
@@ -198,7 +197,7 @@ function isAnswer({ status, answer }: Sent): boolean {
 async function payOnPage(api: string, payment: PaymentAnswer): Promise<void> {
   const token = new URL(payment.confirmation.confirmationUrl).pathname.split('/').at(-1);
   const page = await fetch(`${api}/pay/${token}`).then((answer) => answer.text());
-  const [form] = formsOf(page);
+  const form = cardFormOf(page);
   if (!form) return;
   const number = Math.random() < 0.85 ? cards.approved : cards.refundRejected;
   const typed = { ...form.fields, number, expiry: '12/30', csc: '123', holder: 'A Customer' };

@@ -100,7 +100,7 @@ async function someOfEverything(on: TestApp) {
   const { deps } = on.areas.checkout;
   const wallet = async (changes: object) => {
     const { id } = await createPayment(on, { amount: { value: '20.00', currency: 'AZN' }, ...changes });
-    await payByWallet(deps, { merchantId, paymentId: id as PaymentId }, walletUserId);
+    await payByWallet(deps, { merchantId, paymentId: id as PaymentId }, walletUserId, 0);
     return id;
   };
   const partlyRefunded = (await paidPayment(on)).id;

@@ -60,7 +60,7 @@ async function person(minor: bigint) {
 async function payFrom(userId: string, value: string): Promise<string> {
   const payment = await createPayment(service, { amount: { ...order.amount, value } });
   const where = { merchantId: demoMerchant.merchantId, paymentId: payment.id as PaymentId };
-  assert.ok(await payByWallet(service.areas.checkout.deps, where, userId));
+  assert.ok(await payByWallet(service.areas.checkout.deps, where, userId, 0));
   return payment.id;
 }
 

@@ -12,8 +12,8 @@ import { verifyLedger } from '../../src/checkout/verify-ledger.ts';
 import { type Database, sql, type Transaction } from '../../src/platform/db.ts';
 import { startTestApp } from '../support/app.ts';
 import { testDatabaseUrl } from '../support/database.ts';
-import { addMerchant, call, cards, postForm, type TestMerchant } from '../support/merchant.ts';
-import { type Answer, formsOf } from '../support/partner.ts';
+import { addMerchant, call, cardFormOf, cards, postForm, type TestMerchant } from '../support/merchant.ts';
+import type { Answer } from '../support/partner.ts';
 
 const leastCommands = 2_000;
 const runs = Number(process.env.MODEL_RUNS ?? 60);
@@ -342,7 +342,7 @@ const pay = fc.tuple(pick, card, fault).map(
     new Step(`pay ${at} by ${name}, ${failing}`, at, async (model, _real, payment) => {
       const page = await service.app.inject({ url: payment.page });
       if (isOver(payment) && payment.status === 'pending') payment.status = 'canceled';
-      const [form] = formsOf(page.body);
+      const form = cardFormOf(page.body);
       assert.equal(form !== undefined, payment.status === 'pending' && !payment.open);
       if (!form) return;
       const number = cards[name as keyof typeof cards];
@@ -389,9 +389,9 @@ const payFromWallet = fc.tuple(pick, fault).map(
       const where = { merchantId: real.shop.merchantId, paymentId: payment.id as PaymentId };
       const mayPay =
         payment.status === 'pending' && !payment.open && time() < payment.expiresAt && payment.attempts < 5;
-      const paid = await withFault(failing, () => payByWallet(deps, where, real.walletUserId)).catch(
-        (error: { code?: string }) => error,
-      );
+      const paid = await withFault(failing, () =>
+        payByWallet(deps, where, real.walletUserId, payment.attempts),
+      ).catch((error: { code?: string }) => error);
       if (!mayPay) return assert.match(String((paid as { code?: string }).code), /^(payment|attempt)/);
       if (payment.amount > model.wallet) return assert.ok(paid === undefined || paid instanceof Error);
       if (failing === 'abort_begin') return;

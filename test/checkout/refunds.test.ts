@@ -448,7 +448,7 @@ const where = (payment: PaymentAnswer) => ({
 test('a wallet pays, and its refunds go back to it, in one transaction, asking nobody', async () => {
   const userId = await walletOf(150_00n);
   const payment = await createPayment(service);
-  await payByWallet(deps, where(payment), userId);
+  await payByWallet(deps, where(payment), userId, 0);
   const paid = await readPayment(service, payment.id);
   assert.equal(paid.status, 'succeeded');
   assert.deepEqual(paid.paymentMethod, { type: 'wallet' });
@@ -475,8 +475,8 @@ test('a wallet pays, and its refunds go back to it, in one transaction, asking n
 test('a wallet with too little pays nothing, and that is no attempt', async () => {
   const userId = await walletOf(99_99n);
   const payment = await createPayment(service);
-  assert.equal(await payByWallet(deps, where(payment), userId), undefined);
-  assert.equal(await payByWallet(deps, where(payment), randomUUID()), undefined);
+  assert.equal(await payByWallet(deps, where(payment), userId, 0), undefined);
+  assert.equal(await payByWallet(deps, where(payment), randomUUID(), 0), undefined);
   const after = await readPayment(service, payment.id);
   assert.deepEqual([after.status, after.version, after.lastAttempt], ['pending', 1, null]);
   assert.equal(await walletBalance(userId), 99_99n);
@@ -503,7 +503,7 @@ test('a wallet hold is captured in part, released by a cancel, and released when
   ];
   for (const [status, end, left] of ways) {
     const payment = await createPayment(service, { capture: false });
-    await payByWallet(deps, where(payment), userId);
+    await payByWallet(deps, where(payment), userId, 0);
     assert.equal((await readPayment(service, payment.id)).status, 'waiting_for_capture');
     assert.equal(await walletBalance(userId), 0n);
     await end(payment);
@@ -519,7 +519,9 @@ test('two payments at once from a wallet that has enough for one: one is paid', 
   for (let round = 0; round < 10; round++) {
     const userId = await walletOf(150_00n);
     const payments = [await createPayment(service), await createPayment(service)];
-    const outcomes = await Promise.all(payments.map((payment) => payByWallet(deps, where(payment), userId)));
+    const outcomes = await Promise.all(
+      payments.map((payment) => payByWallet(deps, where(payment), userId, 0)),
+    );
     assert.equal(outcomes.filter((payment) => payment?.status === 'succeeded').length, 1);
     assert.equal(await walletBalance(userId), 50_00n);
   }
@@ -529,7 +531,7 @@ test('forty refunds to wallets at once do not run out of connections', async () 
   const payments = [];
   for (let at = 0; at < 40; at++) {
     const payment = await createPayment(service);
-    await payByWallet(deps, where(payment), await walletOf(100_00n));
+    await payByWallet(deps, where(payment), await walletOf(100_00n), 0);
     payments.push(payment);
   }
   const answers = await Promise.all(payments.map(({ id }) => refund(service, id, '100.00')));
@@ -539,7 +541,7 @@ test('forty refunds to wallets at once do not run out of connections', async () 
 test('fifty refunds of 10 to one wallet at once: exactly ten succeed', async () => {
   const userId = await walletOf(100_00n);
   const payment = await createPayment(service);
-  await payByWallet(deps, where(payment), userId);
+  await payByWallet(deps, where(payment), userId, 0);
   const answers = await Promise.all(Array.from({ length: 50 }, () => refund(service, payment.id, '10.00')));
   assert.deepEqual(tally(answers), { succeeded: 10, refund_amount_exceeded: 40 });
   assert.equal(await walletBalance(userId), 100_00n);

@@ -136,7 +136,7 @@ test('as many wallet refunds, captures and cancellations at once as there are co
   const pay = async (captures: boolean) => {
     const changes = { amount: { value: '10.00', currency: 'AZN' }, capture: captures };
     const { id } = await createPayment(service, changes);
-    await payByWallet(deps, { merchantId, paymentId: id as PaymentId }, userId);
+    await payByWallet(deps, { merchantId, paymentId: id as PaymentId }, userId, 0);
     return id;
   };
   const paid: string[] = [];

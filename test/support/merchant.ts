@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { insertMerchant, insertTerminal, type Merchant } from '../../src/checkout/store/merchants.ts';
 import { sql } from '../../src/platform/db.ts';
 import type { TestApp } from './app.ts';
-import { type Answer, formsOf } from './partner.ts';
+import { type Answer, type Form, formsOf } from './partner.ts';
 import { addClient } from './sessions.ts';
 
 export const demoMerchant = {
@@ -97,6 +97,11 @@ export const cards = {
   refundRejected: '4000 0000 0000 5126',
 };
 
+/** The form of a payment page that takes a card, if there is one. */
+export function cardFormOf(html: string): Form | undefined {
+  return formsOf(html).find((form) => html.includes('name="number"') && 'attempts' in form.fields);
+}
+
 /** Fills in the card form of the payment page, as a browser without script would. */
 export async function payByCard(
   service: TestApp,
@@ -105,7 +110,7 @@ export async function payByCard(
 ): Promise<Answer> {
   const url = new URL(payment.confirmation.confirmationUrl);
   const page = await service.app.inject({ url: url.pathname });
-  const [form] = formsOf(page.body);
+  const form = cardFormOf(page.body);
   if (!form) return page;
   return postForm(service, form.action, {
     ...form.fields,
@@ -114,6 +119,15 @@ export async function payByCard(
     csc: '123',
     holder: 'A Customer',
   });
+}
+
+/** Where the customer's bank asks for its code, as the payment page says. */
+export async function bankOf(service: TestApp, payment: PaymentAnswer): Promise<string> {
+  const { pathname } = new URL(payment.confirmation.confirmationUrl);
+  const page = await service.app.inject({ url: `${pathname}/bank` });
+  const [, href] = /href="([^"]+\/sandbox\/acs\/[^"]+)"/.exec(page.body) ?? [];
+  if (!href) throw new Error(`no way to the bank but ${page.statusCode}: ${page.body.slice(-900)}`);
+  return href;
 }
 
 export function postForm(service: TestApp, action: string, fields: Record<string, string>): Promise<Answer> {

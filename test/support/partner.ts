@@ -62,7 +62,7 @@ export class Visitor {
 
 export type Answer = Awaited<ReturnType<TestApp['app']['inject']>>;
 
-type Form = { action: string; fields: Record<string, string> };
+export type Form = { action: string; fields: Record<string, string> };
 
 export function formsOf(html: string): Form[] {
   return [...html.matchAll(/<form[^>]*action="([^"]+)"[^>]*>(.*?)<\/form>/gs)].map(

@@ -1,30 +1,46 @@
 import type { Card } from './acquirer.ts';
 import { brandOf, passesCheckDigit } from './card.ts';
 
-export type CardFault = 'number_invalid' | 'expiry_invalid' | 'csc_invalid' | 'holder_missing';
+export const cardFields = ['number', 'expiry', 'csc', 'holder'] as const;
+export type CardField = (typeof cardFields)[number];
+export type CardFault = 'missing' | 'invalid' | 'past';
+export type CardFaults = Partial<Record<CardField, CardFault>>;
 
 /** What was typed, read as people write it: spaces and hyphens in the number, 3/29 or 03/2029 as the expiry. */
 export function readCard(
-  typed: { number: string; expiry: string; csc: string; holder: string },
+  typed: Record<CardField, string>,
   today: Date,
-): { ok: true; card: Card } | { ok: false; fault: CardFault } {
+): { ok: true; card: Card } | { ok: false; faults: CardFaults } {
   const number = typed.number.replace(/[\s-]/g, '');
-  if (!passesCheckDigit(number)) return { ok: false, fault: 'number_invalid' };
-  const [, month, year] = /^\s*(\d{1,2})\s*[/.-]?\s*(\d{2}|\d{4})\s*$/.exec(typed.expiry) ?? [];
-  const expiryMonth = Number(month);
-  const expiryYear = Number(year) + (year?.length === 2 ? 2000 : 0);
-  if (!month || expiryMonth < 1 || expiryMonth > 12 || !isAhead(expiryYear, expiryMonth, today)) {
-    return { ok: false, fault: 'expiry_invalid' };
-  }
-  const codeLength = brandOf(number) === 'amex' ? 4 : 3;
-  if (!new RegExp(`^\\d{${codeLength}}$`).test(typed.csc.trim())) return { ok: false, fault: 'csc_invalid' };
-  const holder = typed.holder.trim().slice(0, 100);
-  if (holder === '') return { ok: false, fault: 'holder_missing' };
-  return { ok: true, card: { number, expiryMonth, expiryYear, securityCode: typed.csc.trim(), holder } };
+  const securityCode = typed.csc.trim();
+  const holder = typed.holder.trim();
+  const expiry = readExpiry(typed.expiry, today);
+  const faults: CardFaults = {};
+  if (number === '') faults.number = 'missing';
+  else if (!passesCheckDigit(number)) faults.number = 'invalid';
+  if (typed.expiry.trim() === '') faults.expiry = 'missing';
+  else if (expiry === undefined) faults.expiry = 'invalid';
+  else if (expiry.monthsLeft < 0) faults.expiry = 'past';
+  if (securityCode === '') faults.csc = 'missing';
+  else if (!isSecurityCode(securityCode, number)) faults.csc = 'invalid';
+  if (holder === '') faults.holder = 'missing';
+  else if (holder.length > 100) faults.holder = 'invalid';
+  if (expiry === undefined || Object.keys(faults).length > 0) return { ok: false, faults };
+  return {
+    ok: true,
+    card: { number, expiryMonth: expiry.month, expiryYear: expiry.year, securityCode, holder },
+  };
 }
 
 /** A card is good to the end of its month, everywhere on earth; nobody issues one for longer than twenty years. */
-function isAhead(year: number, month: number, today: Date): boolean {
-  const monthsLeft = (year - today.getUTCFullYear()) * 12 + month - 1 - today.getUTCMonth();
-  return monthsLeft >= 0 && monthsLeft <= 240;
+function readExpiry(text: string, today: Date) {
+  const [, month, year] = /^\s*(\d{1,2})\s*[/.-]?\s*(\d{2}|\d{4})\s*$/.exec(text) ?? [];
+  if (!month || !year || Number(month) < 1 || Number(month) > 12) return undefined;
+  const read = { month: Number(month), year: Number(year) + (year.length === 2 ? 2000 : 0) };
+  const monthsLeft = (read.year - today.getUTCFullYear()) * 12 + read.month - 1 - today.getUTCMonth();
+  return Math.abs(monthsLeft) > 240 ? undefined : { ...read, monthsLeft };
+}
+
+function isSecurityCode(text: string, number: string): boolean {
+  return new RegExp(`^\\d{${brandOf(number) === 'amex' ? 4 : 3}}$`).test(text);
 }

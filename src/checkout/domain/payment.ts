@@ -6,6 +6,8 @@ export type PaymentId = Brand<'PaymentId'>;
 export type AttemptId = Brand<'AttemptId'>;
 
 export const mostAttempts = 5;
+const mostExtensions = 10;
+const longestLifeMs = 24 * 3600_000;
 const captureWindowMs = 7 * 24 * 3600_000;
 
 export type CardDetails = {
@@ -85,7 +87,7 @@ export type SettledOutcome =
 
 export type PaymentEvent =
   /** `after`: how many attempts there had been when the form was shown, which is good for one. */
-  | { type: 'attempt_begun'; attemptId: AttemptId; after: number | null; at: Date }
+  | { type: 'attempt_begun'; attemptId: AttemptId; after: number; at: Date }
   | { type: 'attempt_unknown'; attemptId: AttemptId; at: Date }
   | {
       type: 'attempt_settled';
@@ -95,6 +97,8 @@ export type PaymentEvent =
       walletUserId: string | null;
       at: Date;
     }
+  /** The customer needs more time; `after`: how often they had asked when the form was shown. */
+  | { type: 'extended'; after: number; at: Date }
   | { type: 'canceled'; by: 'merchant' | 'customer'; at: Date }
   | { type: 'expired'; at: Date }
   | { type: 'capture_asked'; captureId: string; minor: bigint; at: Date }
@@ -134,7 +138,7 @@ function advancePending(payment: Pending, event: PaymentEvent): Advance {
     case 'attempt_begun':
       if (payment.openAttemptId) return refuse('attempt_in_progress');
       // A form that was sent twice: its attempt has begun, and may even have ended, in between.
-      if (event.after !== null && event.after !== payment.attempts) return refuse('attempt_in_progress');
+      if (event.after !== payment.attempts) return refuse('attempt_in_progress');
       if (event.at >= payment.expiresAt) return refuse('payment_expired');
       if (payment.attempts >= mostAttempts) return refuse('attempts_exhausted');
       return next({ ...payment, attempts: payment.attempts + 1, openAttemptId: event.attemptId });
@@ -144,6 +148,12 @@ function advancePending(payment: Pending, event: PaymentEvent): Advance {
     case 'attempt_settled':
       if (payment.openAttemptId !== event.attemptId) return refuse('payment_is_final');
       return settle(payment, event);
+    case 'extended': {
+      const expiresAt = laterExpiry(payment);
+      if (event.at >= payment.expiresAt) return refuse('payment_expired');
+      if (!expiresAt || event.after !== payment.extensions) return refuse('not_due');
+      return next({ ...payment, expiresAt, extensions: payment.extensions + 1 });
+    }
     case 'canceled':
     case 'expired':
       // An attempt that has begun may already have moved money: only its own outcome may end the payment, or we would
@@ -234,11 +244,19 @@ function advanceWaiting(payment: WaitingForCapture, event: PaymentEvent): Advanc
       );
     case 'expired':
       return refuse('not_due');
+    case 'extended':
     case 'attempt_begun':
     case 'attempt_unknown':
     case 'attempt_settled':
       return refuse('payment_is_final');
   }
+}
+
+/** The same time once more, ten times at most and to the end of the first day (WCAG 2.2.1); undefined when that is used up. */
+export function laterExpiry({ createdAt, expiresAt, extensions }: Order): Date | undefined {
+  const lifetime = (expiresAt.getTime() - createdAt.getTime()) / (extensions + 1);
+  const later = Math.min(expiresAt.getTime() + lifetime, createdAt.getTime() + longestLifeMs);
+  return extensions < mostExtensions && later > expiresAt.getTime() ? new Date(later) : undefined;
 }
 
 function cancel(payment: Payment, paid: Paid | null, at: Date, cancellation: Cancellation): Canceled {

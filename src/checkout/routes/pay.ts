@@ -1,56 +1,50 @@
-import type { FastifyPluginAsync, FastifyReply } from 'fastify';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type FormFields, parseForm } from '../../platform/form.ts';
-import { sendPage } from '../../platform/html.tsx';
 import { Refusal } from '../../platform/problem.ts';
 import { completeChallenge, payByCard } from '../attempt.ts';
-import { currentPayment } from '../cancel.ts';
+import { currentPayment, endPayment } from '../cancel.ts';
 import { readConfirmationToken } from '../confirmation-url.ts';
 import type { CheckoutDeps } from '../deps.ts';
-import { type CardFault, readCard } from '../domain/card-form.ts';
-import { formatMoney } from '../domain/money.ts';
-import type { AttemptId, Payment } from '../domain/payment.ts';
-import { PayPage } from '../pages/pay-page.tsx';
+import { readCard } from '../domain/card-form.ts';
+import { giveMoreTime } from '../more-time.ts';
 import { findAttempt } from '../store/attempts.ts';
+import { languageOf, payPages, type Visit } from './pay-pages.ts';
+import { payWalletRoutes } from './pay-wallet.ts';
 
 const hidden = { schema: { hide: true } } as const;
-type Token = { Params: { token: string } };
+export type Token = { Params: { token: string } };
 
-const faults: Record<CardFault, string> = {
-  number_invalid: 'Check the card number.',
-  expiry_invalid: 'Check the expiry: month and year, such as 03/29.',
-  csc_invalid:
-    'Check the security code: the last three digits on the back of the card, or four on its front.',
-  holder_missing: 'Enter the name on the card.',
-};
-
-/** The page behind `confirmationUrl`: a plain card form that is safe against double clicks, reload, back and two tabs. */
+/**
+ * The page behind `confirmationUrl`. It is safe against double clicks, reload, back and two tabs: a form is good for
+ * one attempt, and every answer to one leads to the page that tells how the payment stands.
+ */
 export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => {
+  const pages = payPages(deps);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },
     async (_: unknown, body: string) => parseForm(body),
   );
-  const pageOf = (token: string) => `${deps.checkoutUrl}/pay/${token}`;
 
   app.get<Token>('/pay/:token', hidden, async (request, reply) => {
-    const payment = await paymentOf(request.params.token);
-    return payment ? show(reply, payment, request.params.token) : notFound(reply);
+    const visit = await visitOf(deps, request);
+    return visit ? pages.current(request, reply, visit) : pages.unknown(request, reply);
   });
 
   app.post<Token>('/pay/:token', hidden, async (request, reply) => {
-    const { token } = request.params;
-    const payment = await paymentOf(token);
-    if (!payment) return notFound(reply);
-    const form = (request.body ?? parseForm('')) as FormFields;
-    const field = (name: string) => form.get(name)?.[0] ?? '';
-    // A form is good for one attempt: one that was sent twice, or kept from before, shows what became of it.
+    const visit = await visitOf(deps, request);
+    if (!visit) return pages.unknown(request, reply);
+    const { payment } = visit;
+    const field = fieldsOf(request);
+    const here = pages.address(visit);
+    // A form that was sent twice, or kept from before, shows what became of it.
     if (
       payment.status !== 'pending' ||
       payment.openAttemptId ||
       field('attempts') !== String(payment.attempts)
     ) {
-      return reply.redirect(pageOf(token), 303);
+      return reply.redirect(here, 303);
     }
     const typed = {
       number: field('number'),
@@ -59,86 +53,112 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
       holder: field('holder'),
     };
     const read = readCard(typed, deps.now());
-    if (!read.ok) return show(reply, payment, token, faults[read.fault]);
-    const where = { merchantId: payment.merchantId, paymentId: payment.id };
-    try {
-      const sent = { returnUrl: `${pageOf(token)}/return`, attempts: payment.attempts };
-      const result = await payByCard(deps, where, read.card, sent);
-      return reply.redirect(result.kind === 'challenge' ? result.url : pageOf(token), 303);
-    } catch (error) {
-      // Somebody else was faster: the page tells how it stands.
-      if (error instanceof Refusal && error.status === 409) return reply.redirect(pageOf(token), 303);
-      throw error;
+    if (!read.ok) {
+      const { expiry, holder } = typed;
+      return pages.form(
+        request,
+        reply,
+        { ...visit, payment },
+        { faults: read.faults, typed: { expiry, holder } },
+      );
     }
+    return unlessSomebodyWasFaster(reply, here, async () => {
+      const where = { merchantId: payment.merchantId, paymentId: payment.id };
+      const sent = { returnUrl: pages.address(visit, '/return'), attempts: payment.attempts };
+      const result = await payByCard(deps, where, read.card, sent);
+      // By way of a page of ours: the policy lets this form lead nowhere else, and banks are everywhere.
+      return reply.redirect(result.kind === 'challenge' ? pages.address(visit, '/bank') : here, 303);
+    });
+  });
+
+  app.get<Token>('/pay/:token/bank', hidden, async (request, reply) => {
+    const visit = await visitOf(deps, request);
+    return visit ? pages.current(request, reply, visit, { forward: true }) : pages.unknown(request, reply);
   });
 
   app.get<Token>('/pay/:token/return', hidden, async (request, reply) => {
-    const { token } = request.params;
-    const payment = await paymentOf(token);
-    if (!payment) return notFound(reply);
+    const visit = await visitOf(deps, request);
+    if (!visit) return pages.unknown(request, reply);
+    const { payment } = visit;
     if (payment.status === 'pending' && payment.openAttemptId) {
-      const key = keyOf(payment, payment.openAttemptId);
+      const { merchantId, id: paymentId, openAttemptId: attemptId } = payment;
+      const key = { merchantId, paymentId, attemptId };
       const attempt = await findAttempt(deps.db, key);
       // Anybody can open this address early. To ask about an attempt that is still on its way would make it fail.
       if (attempt?.status === 'challenge') await completeChallenge(deps, key);
     }
-    return reply.redirect(pageOf(token), 303);
+    return reply.redirect(pages.address(visit), 303);
   });
 
-  async function paymentOf(token: string): Promise<Payment | undefined> {
-    const read = readConfirmationToken(deps.confirmationKey, token);
-    return read && currentPayment(deps, read.merchantId, read.id);
-  }
+  app.get<Token>('/pay/:token/status', hidden, async (request, reply) => {
+    const visit = await visitOf(deps, request);
+    if (!visit) return reply.code(404).send({});
+    return { version: visit.payment.version };
+  });
 
-  async function show(reply: FastifyReply, payment: Payment, token: string, fault?: string) {
-    const merchant = await deps.merchants.find(payment.merchantId);
-    const shop = merchant?.name ?? '';
-    const amount = `${formatMoney(payment.amount)} ${payment.amount.currency}`;
-    if (payment.status !== 'pending') {
-      const paid = payment.status !== 'canceled';
-      return sendPage(reply, PayPage({ kind: 'ended', shop, amount, paid, back: returnUrlOf(payment) }));
+  app.post<Token>('/pay/:token/more-time', hidden, async (request, reply) => {
+    const visit = await visitOf(deps, request);
+    if (!visit) return pages.unknown(request, reply);
+    const { merchantId, id: paymentId } = visit.payment;
+    const payment = await giveMoreTime(
+      deps,
+      { merchantId, paymentId },
+      Number(fieldsOf(request)('extensions')),
+    );
+    if (request.headers.accept !== 'application/json') return reply.redirect(pages.address(visit), 303);
+    return payment.status === 'pending' ? pages.timeOf(payment) : { secondsLeft: 0, mayExtend: false };
+  });
+
+  app.get<Token>('/pay/:token/give-up', hidden, async (request, reply) => {
+    const visit = await visitOf(deps, request);
+    if (!visit) return pages.unknown(request, reply);
+    if (visit.payment.status !== 'pending' || visit.payment.openAttemptId) {
+      return reply.redirect(pages.address(visit), 303);
     }
-    if (payment.openAttemptId) {
-      const attempt = await findAttempt(deps.db, keyOf(payment, payment.openAttemptId));
-      const url = attempt?.status === 'challenge' ? attempt.challengeUrl : null;
-      return sendPage(
-        reply,
-        url
-          ? PayPage({ kind: 'challenge', shop, amount, url })
-          : PayPage({ kind: 'waiting', shop, amount, self: pageOf(token) }),
+    return pages.giveUp(reply, visit);
+  });
+
+  app.post<Token>('/pay/:token/give-up', hidden, async (request, reply) => {
+    const visit = await visitOf(deps, request);
+    if (!visit) return pages.unknown(request, reply);
+    const { merchantId, id, status } = visit.payment;
+    // Somebody who was faster has paid, or has given up before: the page tells.
+    if (status === 'pending') {
+      await deps.db.transaction((tx) =>
+        endPayment(deps, tx, merchantId, id, { type: 'canceled', by: 'customer', at: deps.now() }),
       );
     }
-    const declined = payment.lastAttempt
-      ? 'The last attempt did not go through. No money was taken; try again.'
-      : undefined;
-    const view = {
-      kind: 'form' as const,
-      shop,
-      amount,
-      action: pageOf(token),
-      attempts: payment.attempts,
-      fault: fault ?? declined,
-    };
-    // The redirect that answers the form may lead to the bank's page, wherever that is.
-    return sendPage(reply, PayPage(view), {
-      formAction: ['https:', new URL(deps.checkoutUrl).origin],
-      status: fault ? 400 : 200,
-    });
-  }
+    return reply.redirect(pages.address(visit), 303);
+  });
+
+  await app.register(payWalletRoutes, { deps, pages });
 };
 
-/** Where the customer goes back to, told how it ended; the shop is to read the payment all the same. */
-function returnUrlOf(payment: Payment): string {
-  const url = new URL(payment.returnUrl);
-  url.searchParams.set('paymentId', payment.id);
-  url.searchParams.set('status', payment.status);
-  return url.href;
+export async function visitOf(
+  deps: CheckoutDeps,
+  request: FastifyRequest<Token>,
+): Promise<Visit | undefined> {
+  const { token } = request.params;
+  const read = readConfirmationToken(deps.confirmationKey, token);
+  const payment = read && (await currentPayment(deps, read.merchantId, read.id));
+  return payment && { payment, token, ...languageOf(request, payment) };
 }
 
-function keyOf(payment: Payment, attemptId: AttemptId) {
-  return { merchantId: payment.merchantId, paymentId: payment.id, attemptId };
+export function fieldsOf(request: FastifyRequest): (name: string) => string {
+  const form = (request.body ?? parseForm('')) as FormFields;
+  return (name) => form.get(name)?.[0] ?? '';
 }
 
-function notFound(reply: FastifyReply) {
-  return sendPage(reply, PayPage({ kind: 'unknown_link' }), { status: 404 });
+/** Two forms at once, or a form whose time has just run out: the page tells how it stands. */
+export async function unlessSomebodyWasFaster(
+  reply: FastifyReply,
+  page: string,
+  work: () => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 409) return reply.redirect(page, 303);
+    throw error;
+  }
 }

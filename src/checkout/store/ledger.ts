@@ -39,3 +39,10 @@ export async function listWallets(
     select currency, balance from checkout.ledger_accounts
     where owner = ${userId} and kind = 'wallet' and balance > 0 order by currency`);
 }
+
+export async function walletBalance(db: Queryable, userId: string, currency: string): Promise<bigint> {
+  const account = await db.maybeOne<{ balance: bigint }>(sql`
+    select balance from checkout.ledger_accounts
+    where owner = ${userId} and kind = 'wallet' and currency = ${currency}`);
+  return account?.balance ?? 0n;
+}

@@ -1,4 +1,5 @@
 import { type Queryable, sql } from '../../platform/db.ts';
+import type { Theme } from '../domain/theme.ts';
 
 export type Merchant = {
   merchantId: string;
@@ -8,6 +9,8 @@ export type Merchant = {
   feeFixed: bigint;
   balanceFloor: bigint;
   requestsPerSecond: number;
+  logo: string | null;
+  accent: string | null;
   disabledAt: Date | null;
   terminals: { terminalId: string; currencies: string[] }[];
 };
@@ -16,7 +19,7 @@ export type Merchant = {
 export async function findMerchant(db: Queryable, merchantId: string): Promise<Merchant | undefined> {
   return db.maybeOne<Merchant>(sql`
     select m.merchant_id, m.name, m.return_url_origins, m.fee_basis_points, m.fee_fixed, m.balance_floor,
-      m.requests_per_second, m.disabled_at,
+      m.requests_per_second, m.logo, m.accent, m.disabled_at,
       coalesce((
         select jsonb_agg(jsonb_build_object('terminalId', t.terminal_id, 'currencies', t.currencies))
         from checkout.terminals t where t.merchant_id = m.merchant_id and t.disabled_at is null
@@ -26,7 +29,7 @@ export async function findMerchant(db: Queryable, merchantId: string): Promise<M
 
 export async function insertMerchant(
   db: Queryable,
-  merchant: Omit<Merchant, 'disabledAt' | 'terminals'>,
+  merchant: Omit<Merchant, 'logo' | 'accent' | 'disabledAt' | 'terminals'>,
   createdAt: Date,
 ): Promise<boolean> {
   const inserted = await db.run(sql`
@@ -48,4 +51,10 @@ export async function insertTerminal(
     values (${terminal.merchantId}, ${terminal.terminalId}, ${terminal.currencies}, ${createdAt})
     on conflict do nothing`);
   return inserted === 1;
+}
+
+export async function setMerchantTheme(db: Queryable, merchantId: string, theme: Theme): Promise<boolean> {
+  const changed = await db.run(sql`
+    update checkout.merchants set logo = ${theme.logo}, accent = ${theme.accent} where merchant_id = ${merchantId}`);
+  return changed === 1;
 }

@@ -1,3 +1,5 @@
+import { clockText, focusSummary, sendOnce } from '../../platform/page-scripts.ts';
+
 /**
  * The one script of the login pages: it improves them and is needed by none. A constant, so that the policy can
  * name it by its hash. It listens to nothing that keeps a page out of the back/forward cache (no `unload`, no
@@ -7,32 +9,7 @@ export const loginScript = `
 (() => {
   'use strict';
 
-  // One submission for the whole page: a new code asked for while one is being checked would undo the check.
-  let sent = false;
-  let releaseTimer = 0;
-  const buttons = () => document.querySelectorAll('button[type=submit]');
-
-  function release() {
-    sent = false;
-    clearTimeout(releaseTimer);
-    for (const button of buttons()) button.disabled = button.hasAttribute('data-waiting');
-  }
-
-  document.addEventListener('submit', (event) => {
-    if (sent) {
-      event.preventDefault();
-      return;
-    }
-    sent = true;
-    // The browser reads name and value of the pressed button after this event, and not from a disabled one.
-    setTimeout(() => {
-      for (const button of buttons()) button.disabled = true;
-    }, 0);
-    // Whoever stops the loading gets the buttons back.
-    releaseTimer = setTimeout(release, 10000);
-  });
-  addEventListener('pageshow', release);
-
+  ${sendOnce}
   const field = document.querySelector('[data-code-field]');
   if (field) {
     let submitted = false;
@@ -87,25 +64,7 @@ export const loginScript = `
     show();
   }
 
-  function clock(seconds) {
-    const two = (number) => String(number).padStart(2, '0');
-    const hours = Math.floor(seconds / 3600);
-    const minutes = Math.floor(seconds / 60) % 60;
-    return (hours > 0 ? hours + ':' + two(minutes) : minutes) + ':' + two(seconds % 60);
-  }
-
-  // Some browsers honour autofocus on fields alone.
-  const summary = document.querySelector('[data-summary]');
-  if (summary) {
-    summary.focus();
-    summary.addEventListener('click', (event) => {
-      const link = event.target.closest('a[href^="#"]');
-      const target = link && document.getElementById(link.hash.slice(1));
-      if (!target) return;
-      event.preventDefault();
-      target.focus();
-      target.select();
-    });
-  }
+  ${clockText}
+  ${focusSummary}
 })();
 `;

@@ -27,3 +27,14 @@ export async function insertClient(db: Queryable, client: NewClient, createdAt: 
     on conflict (client_id) do nothing`);
   return inserted === 1;
 }
+
+/** Brings a client of our own up to date, and only if something has changed. */
+export async function renewClient(
+  db: Queryable,
+  client: Pick<NewClient, 'clientId' | 'name' | 'redirectUris' | 'secretHash'>,
+): Promise<void> {
+  await db.run(sql`
+    update identity.clients set name = ${client.name}, redirect_uris = ${client.redirectUris}, secret_hash = ${client.secretHash}
+    where client_id = ${client.clientId}
+      and (name, redirect_uris, secret_hash) is distinct from (${client.name}, ${client.redirectUris}::text[], ${client.secretHash}::bytea)`);
+}

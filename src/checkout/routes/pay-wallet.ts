@@ -1,0 +1,146 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { createCookies } from '../../platform/cookies.ts';
+import { queryOf } from '../../platform/form.ts';
+import { languages } from '../../platform/languages.ts';
+import { equalInConstantTime, seal, unseal } from '../../platform/seal.ts';
+import { payByWallet } from '../attempt.ts';
+import type { CheckoutDeps } from '../deps.ts';
+import type { Pending } from '../domain/payment.ts';
+import { walletBalance } from '../store/ledger.ts';
+import { type SignedIn, SignInFailed, type SignInUnderWay } from '../wallet-sign-in.ts';
+import { fieldsOf, type Token, unlessSomebodyWasFaster, visitOf } from './pay.ts';
+import type { Notice, payPages, Visit } from './pay-pages.ts';
+
+const hidden = { schema: { hide: true } } as const;
+/** How long somebody may take to sign in. */
+const signInSeconds = 15 * 60;
+/** As long as the access token that the sign-in ends with. */
+const signedInSeconds = 5 * 60;
+
+/** What the browser keeps while its owner is away at the single sign-on: sealed, and of use to this browser alone. */
+type Leaving = SignInUnderWay & { token: string; lang: string | null; until: number };
+/** Who has signed in to pay this one payment. */
+type Paying = SignedIn & { token: string; csrf: string; until: number };
+
+/** Paying from the wallet: sign in, see whose wallet and how much is in it, confirm. */
+export const payWalletRoutes: FastifyPluginAsync<{
+  deps: CheckoutDeps;
+  pages: ReturnType<typeof payPages>;
+}> = async (app, { deps, pages }) => {
+  const cookies = createCookies(deps.checkoutUrl);
+
+  app.get<Token>('/pay/:token/wallet', hidden, async (request, reply) => {
+    const visit = await visitOf(deps, request);
+    if (!visit) return pages.unknown(request, reply);
+    if (!isPayable(visit)) return reply.redirect(pages.address(visit), 303);
+    try {
+      const otherPerson = queryOf(request.url).get('other')?.[0] === '1';
+      const { url, underWay } = await deps.walletSignIn.begin({ language: visit.language, otherPerson });
+      const leaving = { ...underWay, token: visit.token, lang: visit.chosen ?? null };
+      keep(reply, cookieOfState(underWay.state), leaving, signInSeconds);
+      return reply.redirect(url, 303);
+    } catch (error) {
+      return backWithNotice(reply, visit, error);
+    }
+  });
+
+  app.get('/pay/wallet/callback', hidden, async (request, reply) => {
+    const state = queryOf(request.url).get('state')?.[0] ?? '';
+    const leaving = kept<Leaving>(request, cookieOfState(state));
+    // Somebody else's sign-in, or one from long ago: which payment it was for is not known.
+    if (!leaving) return pages.unknown(request, reply);
+    const chosen = languages.find((language) => language === leaving.lang);
+    const there = { token: leaving.token, chosen };
+    try {
+      const callback = new URL(`${deps.checkoutUrl}/pay/wallet/callback`);
+      callback.search = request.url.slice(request.url.indexOf('?'));
+      const signedIn = await deps.walletSignIn.finish(callback, leaving);
+      const paying = { ...signedIn, token: leaving.token, csrf: randomBytes(16).toString('base64url') };
+      keep(reply, 'paying', paying, signedInSeconds);
+      return reply.redirect(pages.address(there, '/wallet/confirm'), 303);
+    } catch (error) {
+      return backWithNotice(reply, there, error);
+    }
+  });
+
+  app.get<Token>('/pay/:token/wallet/confirm', hidden, async (request, reply) => {
+    const visit = await visitOf(deps, request);
+    if (!visit) return pages.unknown(request, reply);
+    if (!isPayable(visit)) return reply.redirect(pages.address(visit), 303);
+    const paying = payingOf(request, visit);
+    if (!paying) return reply.redirect(pages.address(visit, '/wallet'), 303);
+    return show(reply, visit, paying);
+  });
+
+  app.post<Token>('/pay/:token/wallet/confirm', hidden, async (request, reply) => {
+    const visit = await visitOf(deps, request);
+    if (!visit) return pages.unknown(request, reply);
+    const { payment } = visit;
+    const here = pages.address(visit);
+    const field = fieldsOf(request);
+    if (!isPayable(visit) || field('attempts') !== String(payment.attempts)) return reply.redirect(here, 303);
+    const paying = payingOf(request, visit);
+    if (!paying) return reply.redirect(pages.address(visit, '/wallet'), 303);
+    if (!equalInConstantTime(Buffer.from(paying.csrf), Buffer.from(field('csrf')))) {
+      return reply.redirect(pages.address(visit, '/wallet/confirm'), 303);
+    }
+    try {
+      // Asked again, and not only when the page was shown: whoever has signed out since does not pay.
+      await deps.walletSignIn.ownerOf(paying);
+    } catch (error) {
+      return backWithNotice(reply, visit, error);
+    }
+    return unlessSomebodyWasFaster(reply, here, async () => {
+      const where = { merchantId: payment.merchantId, paymentId: payment.id };
+      const paid = await payByWallet(deps, where, paying.userId, payment.attempts);
+      if (!paid) return show(reply, visit, paying);
+      cookies.clear(reply, 'paying');
+      return reply.redirect(here, 303);
+    });
+  });
+
+  async function show(reply: FastifyReply, visit: Visit & { payment: Pending }, paying: Paying) {
+    try {
+      const owner = await deps.walletSignIn.ownerOf(paying);
+      const balance = await walletBalance(deps.db, owner.userId, visit.payment.amount.currency);
+      return pages.wallet(reply, visit, { owner, balance, csrf: paying.csrf });
+    } catch (error) {
+      return backWithNotice(reply, visit, error);
+    }
+  }
+
+  function backWithNotice(reply: FastifyReply, there: Omit<Visit, 'payment' | 'language'>, error: unknown) {
+    if (!(error instanceof SignInFailed)) throw error;
+    const notice: Notice = error.reason === 'unavailable' ? 'wallet-unavailable' : 'not-signed-in';
+    return reply.redirect(pages.address(there, '', { notice }), 303);
+  }
+
+  function payingOf(request: FastifyRequest, visit: Visit): Paying | undefined {
+    const paying = kept<Paying>(request, 'paying');
+    return paying?.token === visit.token ? paying : undefined;
+  }
+
+  function keep(reply: FastifyReply, name: string, value: object, seconds: number): void {
+    const until = deps.now().getTime() + seconds * 1000;
+    const sealed = seal(deps.walletKey, JSON.stringify({ ...value, until }), name);
+    cookies.set(reply, name, sealed.toString('base64url'), seconds);
+  }
+
+  function kept<Value extends { until: number }>(request: FastifyRequest, name: string): Value | undefined {
+    const value = cookies.read(request, name);
+    const opened = value && unseal(deps.walletKey, Buffer.from(value, 'base64url'), name);
+    if (!opened) return undefined;
+    const read = JSON.parse(opened.toString()) as Value;
+    return deps.now().getTime() < read.until ? read : undefined;
+  }
+};
+
+/** One for each sign-in, so that two tabs do not undo each other. */
+function cookieOfState(state: string): string {
+  return `sign-in-${createHash('sha256').update(state).digest('hex').slice(0, 12)}`;
+}
+
+function isPayable(visit: Visit): visit is Visit & { payment: Pending } {
+  return visit.payment.status === 'pending' && visit.payment.openAttemptId === null;
+}
