@@ -77,7 +77,7 @@ export function PayLayout({ frame, title, failed, refresh, aside, children }: La
   );
 }
 
-export function stylesOf({ themeStyle }: Pick<PayFrame, 'themeStyle'>): string[] {
+function stylesOf({ themeStyle }: Pick<PayFrame, 'themeStyle'>): string[] {
   return themeStyle === null ? [payStyle] : [payStyle, themeStyle];
 }
 

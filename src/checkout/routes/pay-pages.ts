@@ -9,11 +9,11 @@ import { currencyDigits, formatMoney, type Money } from '../domain/money.ts';
 import { laterExpiry, mostAttempts, type Payment, type Pending } from '../domain/payment.ts';
 import { EndedPage, type EndedView } from '../pages/pay-ended-page.tsx';
 import { PayFormPage } from '../pages/pay-form-page.tsx';
-import { type PayFrame, stylesOf, UnknownLinkPage } from '../pages/pay-layout.tsx';
-import { payScript } from '../pages/pay-script.ts';
+import { type PayFrame, UnknownLinkPage } from '../pages/pay-layout.tsx';
 import { BankPage, GiveUpPage, WaitingPage, WalletPage } from '../pages/pay-step-pages.tsx';
 import { payStyle, themeStyle } from '../pages/pay-style.ts';
 import { type PayTexts, payTexts } from '../pages/pay-texts.ts';
+import { payPageOptions } from '../script-inventory.ts';
 import { findAttempt } from '../store/attempts.ts';
 import type { WalletOwner } from '../wallet-sign-in.ts';
 
@@ -72,10 +72,7 @@ export function payPages(deps: CheckoutDeps) {
   }
 
   const options = (frame: PayFrame, more: PageOptions = {}): PageOptions => ({
-    styles: stylesOf(frame),
-    script: payScript,
-    connects: true,
-    formAction: [new URL(deps.checkoutUrl).origin],
+    ...payPageOptions(deps.checkoutUrl, frame.themeStyle),
     ...more,
   });
 
