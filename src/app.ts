@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { sandboxAcsRoutes } from './checkout/acquirers/sandbox-acs-routes.ts';
 import { type Checkout, openCheckout, walletCallback } from './checkout/checkout.ts';
 import { seedCheckout } from './checkout/demo.ts';
@@ -50,7 +50,10 @@ export type Areas = {
   close(): Promise<void>;
 };
 
-export const packageRoot = new URL('../', import.meta.url);
+/** Compiled for the tests, this file lies one folder deeper. */
+export const packageRoot = ['../', '../../']
+  .map((up) => new URL(up, import.meta.url))
+  .find((folder) => existsSync(new URL('package.json', folder))) as URL;
 
 export const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8')) as {
   version: string;

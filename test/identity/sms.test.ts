@@ -7,9 +7,9 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
+import { packageRoot } from '../../src/app.ts';
 import { createSmsSender, type SmsConfig, SmsFailed, type SmsSender } from '../../src/identity/sms/sender.ts';
 import { createSmppSender } from '../../src/identity/sms/smpp.ts';
 import { type SmppPdu, type SmppSession, smpp } from '../../src/identity/sms/smpp-library.ts';
@@ -592,20 +592,15 @@ test(
     // Node reads its additional authorities only when a process starts.
     const config = { kind: 'smpp', url, ...account, from: 'Tollgate', timeoutMs: patient };
     const script = `
-    import { createSmsSender } from ${JSON.stringify(new URL('../../src/identity/sms/sender.ts', import.meta.url))};
-    import { createLogger } from ${JSON.stringify(new URL('../../src/platform/log.ts', import.meta.url))};
+    import { createSmsSender } from ${JSON.stringify(new URL('dist/identity/sms/sender.js', packageRoot))};
+    import { createLogger } from ${JSON.stringify(new URL('dist/platform/log.js', packageRoot))};
     const sender = createSmsSender(${JSON.stringify(config)}, createLogger({ level: 'silent' }));
     await sender.send(${JSON.stringify(phone)}, ${JSON.stringify(text)});
     await sender.close();
   `;
-    await promisify(execFile)(
-      process.execPath,
-      ['--import', 'tsx', '--input-type=module', '--eval', script],
-      {
-        cwd: fileURLToPath(new URL('../..', import.meta.url)),
-        env: { ...process.env, NODE_EXTRA_CA_CERTS: certificate.file },
-      },
-    );
+    await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+      env: { ...process.env, NODE_EXTRA_CA_CERTS: certificate.file },
+    });
     assert.deepEqual(asked, ['bind_transceiver', 'submit_sm', 'unbind']);
   },
 );

@@ -347,8 +347,8 @@ async function start(t: TestContext, dataDir: string) {
 
 /** A server in a process of its own, to be killed. */
 function serve(t: TestContext, dataDir: string) {
-  const fixture = fileURLToPath(new URL('fixtures/embedded-server.ts', import.meta.url));
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', fixture, dataDir], {
+  const fixture = fileURLToPath(new URL('fixtures/embedded-server.js', import.meta.url));
+  const child: ChildProcess = spawn(process.execPath, [fixture, dataDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const closed = once(child, 'close');

@@ -41,12 +41,12 @@ test('a job that was locked a moment ago is left alone, whoever locked it', asyn
 
 function startWorker(): ChildProcess {
   const program = `
-    const { startJobs } = await import('./src/platform/jobs.ts');
-    const { createLogger } = await import('./src/platform/log.ts');
+    const { startJobs } = await import('./dist/platform/jobs.js');
+    const { createLogger } = await import('./dist/platform/log.js');
     const slow = { name: 'slow', run: () => new Promise(() => setInterval(() => {}, 1000)) };
     startJobs({ url: process.env.JOBS_URL, jobs: [slow], concurrency: 1, log: createLogger({ level: 'silent' }) });
   `;
-  const args = ['--import', 'tsx', '--input-type=module', '-e', program];
+  const args = ['--input-type=module', '-e', program];
   return spawn(process.execPath, args, { env: { ...process.env, JOBS_URL: url }, stdio: 'inherit' });
 }
 

@@ -9,8 +9,8 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { packageRoot } from '../../src/app.ts';
 import {
   callOutgoing,
   checkOutgoingUrl,
@@ -582,7 +582,7 @@ test(
 
 /** Node reads its certificate authorities and proxies at start, so a different world is a new process. */
 async function callInNewProcess(url: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const outgoing = new URL('../../src/platform/outgoing.ts', import.meta.url).href;
+  const outgoing = new URL('dist/platform/outgoing.js', packageRoot).href;
   const script = `
     import { callOutgoing } from ${JSON.stringify(outgoing)};
     const policy = ${JSON.stringify(local)};
@@ -593,11 +593,9 @@ async function callInNewProcess(url: string, env: NodeJS.ProcessEnv): Promise<st
     );
     process.stdout.write(outcome);
   `;
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    ['--import', 'tsx', '--input-type=module', '--eval', script],
-    { cwd: fileURLToPath(new URL('../..', import.meta.url)), env: { ...process.env, ...env } },
-  );
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    env: { ...process.env, ...env },
+  });
   return stdout;
 }
 
