@@ -7,6 +7,7 @@ import { moveWallets } from './checkout/move-wallets.ts';
 import { checkout as checkoutPlugin } from './checkout/plugin.ts';
 import type { Config } from './config.ts';
 import { demoCredentials } from './demo.ts';
+import { demoShop, type ShopOptions } from './demo-shop/shop.ts';
 import { ErrorsPage } from './errors-page.tsx';
 import { seedIdentity } from './identity/demo.ts';
 import type { IdentityDeps } from './identity/deps.ts';
@@ -154,6 +155,7 @@ export async function buildApp(deps: AppDeps): Promise<HttpServer> {
       );
       await scope.register(identityApi, deps.areas.identity);
       if (server.demo) {
+        await scope.register(demoShop, shopOptions(urls, deps.areas.identity.issuer.issuer));
         scope.get('/', { schema: { hide: true } }, async (_request, reply) =>
           sendPage(reply, LandingPage({ version, env: server.env, urls, adminUrl: adminUrlOf(server) })),
         );
@@ -177,6 +179,14 @@ export async function buildApp(deps: AppDeps): Promise<HttpServer> {
     { prefix: pathOf(urls.checkout) },
   );
   return app;
+}
+
+function shopOptions(urls: Config['server']['urls'], issuer: string): ShopOptions {
+  const { partner, merchant } = demoCredentials(urls.base);
+  return {
+    partner: { issuer, baseUrl: urls.base, ...partner },
+    merchant: { checkoutUrl: urls.checkout, baseUrl: urls.base, ...merchant },
+  };
 }
 
 /** `/health` and `/metrics` alone, for a port that the public does not reach. */

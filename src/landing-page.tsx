@@ -15,8 +15,24 @@ export function LandingPage({ version, env, urls, adminUrl }: LandingView) {
     <Page language="en" title="Tollgate">
       <h1>Tollgate is running</h1>
       <p class="soft">
-        Single sign-on by phone number, and payments. Version {version}, environment <code>{env}</code>.
+        Single sign-on by phone number, and payments: "sign in with us" and "pay with us" for your partners.
+        Version {version}, environment <code>{env}</code>.
       </p>
+      <h2>Three things to try</h2>
+      <div class="grid">
+        <Try title="1. Sign in" href={`${urls.base}/demo/sign-in`} action="Sign in to the demo shop">
+          With <code>{demo.people[0]?.phone}</code> and the code <code>{demo.oneTimeCode}</code>. Then see the
+          tokens, the profile, the merged accounts, and every step of PKCE.
+        </Try>
+        <Try title="2. Pay" href={`${urls.base}/demo`} action="Buy something">
+          By card <code>{demo.cards[0]?.number}</code>, or from the wallet. Watch the webhook arrive, and give
+          part of it back.
+        </Try>
+        <Try title="3. Break it" href={`${urls.base}/demo/experiments`} action="Break things on purpose">
+          A code used twice, a stolen refresh token, a key for two payments: see what the service says.
+        </Try>
+      </div>
+      <h2>Then</h2>
       <div class="grid">
         <Section title="Look around">
           <ul>
@@ -34,6 +50,14 @@ export function LandingPage({ version, env, urls, adminUrl }: LandingView) {
               <a href={`${adminUrl}/health/ready`}>Health</a> and <a href={`${adminUrl}/metrics`}>metrics</a>
             </li>
           </ul>
+        </Section>
+        <Section title="Read">
+          <dl class="stacked">
+            <Pair name="in five minutes" value="docs/quick-start.md" />
+            <Pair name="sign in with us" value="docs/identity.md" />
+            <Pair name="pay with us" value="docs/checkout.md, docs/events.md" />
+            <Pair name="run it for real" value="docs/operations.md" />
+          </dl>
         </Section>
         <Section title="Addresses">
           <dl class="stacked">
@@ -74,6 +98,18 @@ export function LandingPage({ version, env, urls, adminUrl }: LandingView) {
         </Section>
       </div>
     </Page>
+  );
+}
+
+function Try(view: { title: string; href: string; action: string; children: preact.ComponentChildren }) {
+  return (
+    <section class="card">
+      <h2>{view.title}</h2>
+      <p>{view.children}</p>
+      <a class="button" href={view.href}>
+        {view.action}
+      </a>
+    </section>
   );
 }
 
