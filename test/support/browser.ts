@@ -20,10 +20,14 @@ export async function installBrowser(): Promise<void> {
   }
   process.stdout.write('installing Chromium for the page tests\n');
   execFileSync('apt-get', ['update'], { stdio: 'ignore' });
-  execFileSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-dejavu-core'], {
-    stdio: 'ignore',
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  });
+  execFileSync(
+    'apt-get',
+    ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-dejavu-core', 'curl'],
+    {
+      stdio: 'ignore',
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    },
+  );
   if (!findChromium()) throw new Error('Chromium was installed but is not found; name it in CHROMIUM_PATH.');
 }
 

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { packageRoot } from '../../src/app.ts';
+import { startTestApp } from '../support/app.ts';
+import { freePort } from '../support/free-port.ts';
+import { paidPayment } from '../support/merchant.ts';
+
+const port = await freePort();
+const service = await startTestApp({ PORT: String(port) });
+await service.app.listen({ port, host: '127.0.0.1' });
+
+/** What is not run here, and where it is run instead. */
+const runElsewhere: [RegExp, string][] = [
+  [/^npm ci && npm start$/, 'test/server/start-and-stop'],
+  [/^npm ci && npm test$/, 'continuous integration'],
+  [/^npm ci\nnpm run dev/, 'a list of commands for contributors'],
+  [/^node examples\//, 'test/demo/examples'],
+];
+
+type Block = { file: string; line: number; kind: string; text: string };
+
+function blocksOf(file: string): Block[] {
+  const text = readFileSync(new URL(file, packageRoot), 'utf8');
+  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)\n```$/gm)].map((match) => ({
+    file,
+    line: text.slice(0, match.index).split('\n').length,
+    kind: match[1] ?? '',
+    text: match[2] ?? '',
+  }));
+}
+
+const files = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(new URL('docs/', packageRoot))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+const blocks = files.flatMap(blocksOf);
+const commands = blocks.filter(({ text }) => /^curl /m.test(text));
+
+test('every curl of the documents does what its text says', async () => {
+  assert.ok(commands.length >= 5);
+  const paymentId = (await paidPayment(service)).id;
+  for (const { file, line, text } of commands) {
+    const command = text
+      .replaceAll('http://localhost:3000', `http://localhost:${port}`)
+      .replaceAll('PAYMENT_ID', paymentId);
+    const { stdout } = await promisify(execFile)('bash', ['-c', command]);
+    const answer = JSON.parse(stdout) as { code?: string; error?: string };
+    assert.equal(answer.code ?? answer.error, undefined, `${file}:${line} ${stdout}`);
+  }
+});
+
+test('every JSON of the documents is JSON', () => {
+  for (const { file, line, text } of blocks.filter(({ kind }) => kind === 'json')) {
+    // Several answers may stand one below the other; what is left out is written as an ellipsis.
+    const whole = text.replace(/\{\s*…\s*\}/g, '{}').replace(/,\s*…/g, '');
+    const values = /^\}?\n?\{.*\}\n\{/.test(whole) ? whole.split('\n') : [whole];
+    for (const value of values) assert.doesNotThrow(() => JSON.parse(value), `${file}:${line}`);
+  }
+});
+
+test('no block of commands is run by nobody', () => {
+  for (const { file, line, kind, text } of blocks) {
+    const isCommand = kind === 'sh' || (kind === '' && /^(npm|npx|node|sh|docker|curl) /m.test(text));
+    if (!isCommand || /^curl /m.test(text)) continue;
+    assert.ok(
+      runElsewhere.some(([form]) => form.test(text)),
+      `${file}:${line} is run by no test: ${text}`,
+    );
+  }
+});
