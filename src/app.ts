@@ -1,14 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { sandboxAcsRoutes } from './checkout/acquirers/sandbox-acs-routes.ts';
 import { type Checkout, openCheckout } from './checkout/checkout.ts';
-import { seedCheckout } from './checkout/demo.ts';
 import { checkoutRefusals } from './checkout/errors.ts';
 import { moveWallets } from './checkout/move-wallets.ts';
 import { checkout as checkoutPlugin } from './checkout/plugin.ts';
 import type { Config } from './config.ts';
-import { demoCredentials } from './demo.ts';
 import { ErrorsPage } from './errors-page.tsx';
-import { seedIdentity } from './identity/demo.ts';
 import type { IdentityDeps } from './identity/deps.ts';
 import { identityRefusals } from './identity/errors.ts';
 import { openIdentity } from './identity/identity.ts';
@@ -18,6 +14,7 @@ import type { SmsSender } from './identity/sms/sender.ts';
 import { findSurvivor } from './identity/store/users.ts';
 import { type Merge, mergeUsers } from './identity/users.ts';
 import { LandingPage } from './landing-page.tsx';
+import { packageRoot, version } from './package.ts';
 import type { Database } from './platform/db.ts';
 import { type HealthDeps, health } from './platform/health.ts';
 import { sendPage } from './platform/html.tsx';
@@ -28,6 +25,7 @@ import type { Metrics } from './platform/metrics.ts';
 import { describeApi } from './platform/openapi.ts';
 import { commonRefusals } from './platform/problem.ts';
 import { swaggerUi } from './platform/swagger-ui.ts';
+import { seedAreas } from './seed-demo.ts';
 
 export type AppDeps = {
   config: Config;
@@ -47,11 +45,7 @@ export type Areas = {
   close(): Promise<void>;
 };
 
-export const packageRoot = new URL('../', import.meta.url);
-
-export const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8')) as {
-  version: string;
-};
+export { packageRoot, version };
 
 /** Every code a problem document can carry; `docs/errors.md` is written from it. */
 export const allRefusals = { ...commonRefusals, ...identityRefusals, ...checkoutRefusals };
@@ -93,9 +87,7 @@ export async function openAreas(options: {
 
 /** In local a newcomer finds a partner, a merchant and people to try things with. */
 export async function seedDemo(areas: Areas, baseUrl: string): Promise<void> {
-  const demo = demoCredentials(baseUrl);
-  const { walletUserId } = await seedIdentity(areas.identity, demo);
-  await seedCheckout(areas.checkout.deps, { merchant: demo.merchant, walletUserId });
+  await seedAreas(areas.identity, areas.checkout.deps, { baseUrl, actor: 'demo' });
 }
 
 /** The whole service as one Fastify instance: the only place that knows both areas. */
