@@ -56,12 +56,12 @@ export function auditCommands(program: Command): void {
     .action(onDatabase(tail));
 }
 
-async function tail(deps: CommandDeps, options: Options): Promise<Answer> {
+async function tail(deps: CommandDeps, options: Options): Promise<Answer | undefined> {
   const limit = options.limit ?? 50;
   const entries = await read(deps, options, { since: options.since ?? null, limit });
   if (options.follow) {
     await follow(deps, options, entries);
-    return { json: {}, text: '' };
+    return undefined;
   }
   return {
     json: { entries: entries.map(entryJson) },
@@ -97,26 +97,25 @@ async function follow(deps: CommandDeps, options: Options, first: Entry[]): Prom
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   process.stdout.on('error', () => stop.abort());
-  const seen = new Map<string, number>();
-  const show = (entries: Entry[]) => {
-    for (const entry of entries) {
-      const key = `${entry.area} ${entry.auditId}`;
-      if (!seen.has(key)) print(options.json ? JSON.stringify(entryJson(entry)) : line(entry));
-      seen.set(key, entry.at.getTime());
-    }
+  const show = (entry: Entry) => print(options.json ? JSON.stringify(entryJson(entry)) : line(entry));
+  const readLately = () => {
+    const since = Math.max(deps.now().getTime() - lookBackMs, options.since?.getTime() ?? 0);
+    return read(deps, options, { since: new Date(since), limit: 10_000 });
   };
-  show(first);
-  const startedAt = deps.now().getTime();
+
+  // What was there before is known, whether or not it was asked for.
+  let known = new Set([...(await readLately()), ...first].map(nameOf));
+  for (const entry of first) show(entry);
   while (!stop.signal.aborted) {
     await delay(pauseMs, undefined, { signal: stop.signal }).catch(() => {});
-    const since = Math.max(
-      deps.now().getTime() - lookBackMs,
-      options.since?.getTime() ?? 0,
-      startedAt - pauseMs,
-    );
-    show(await read(deps, options, { since: new Date(since), limit: 10_000 }));
-    for (const [key, at] of seen) if (at < since - lookBackMs) seen.delete(key);
+    const entries = await readLately();
+    for (const entry of entries) if (!known.has(nameOf(entry))) show(entry);
+    known = new Set(entries.map(nameOf));
   }
+}
+
+function nameOf(entry: Entry): string {
+  return `${entry.area} ${entry.auditId}`;
 }
 
 function entryJson(entry: Entry) {

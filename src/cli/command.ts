@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CommandDeps, withDeps } from './deps.ts';
+import type { CommandDeps } from './deps.ts';
 import { type ExitCode, exitCodes, progressDone } from './exit.ts';
 
 /** What the help and the documentation show of a command, besides its arguments and options. */
@@ -43,20 +43,23 @@ type Common = { json?: true; actor?: string };
 
 /** The action of a command that needs the database. Commander gives the arguments, the options, the command. */
 export function onDatabase<Options extends object, Args extends unknown[]>(
-  work: (deps: CommandDeps, options: Options, ...args: Args) => Promise<Answer>,
+  work: (deps: CommandDeps, options: Options, ...args: Args) => Promise<Answer | undefined>,
 ): (...given: unknown[]) => Promise<void> {
-  return answering<Options & Common, Args>((options, ...args) =>
-    withDeps(options.actor, (deps) => work(deps, options, ...args)),
-  );
+  return answering<Options & Common, Args>(async (options, ...args) => {
+    // Not before it is sure that the command will run: help and wrong arguments are answered without it.
+    const { withDeps } = await import('./deps.ts');
+    return withDeps(options.actor, (deps) => work(deps, options, ...args));
+  });
 }
 
-/** The action of any command: prints what it has to say in the form that was asked for. */
+/** The action of any command: prints what it has to say in the form that was asked for, unless it has done so. */
 export function answering<Options extends object, Args extends unknown[]>(
-  work: (options: Options, ...args: Args) => Promise<Answer>,
+  work: (options: Options, ...args: Args) => Promise<Answer | undefined>,
 ): (...given: unknown[]) => Promise<void> {
   return async (...given) => {
     const options = given.at(-2) as Options & Common;
     const answer = await work(options, ...(given.slice(0, -2) as Args)).finally(progressDone);
+    if (!answer) return;
     print(options.json ? JSON.stringify(answer.json, null, 2) : answer.text);
     process.exitCode = answer.exitCode ?? exitCodes.well;
   };

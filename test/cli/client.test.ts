@@ -63,32 +63,24 @@ test('a secret of one’s own comes from a file or standard input, and is not sh
 
 test('what the registration refuses is told by the names of the options', async () => {
   const create = (rest: string) => `client create candidate --name X ${rest}`;
-  await cli.refused(create('--redirect-uri http://rp.example/cb'), 2, /^--redirect-uri: .* must be https/);
-  await cli.refused(create(''), 2, /^--redirect-uri: People have to come back/);
-  await cli.refused(
-    create('--grant client_credentials --scope payments'),
-    2,
-    /^--merchant: payments is about/,
-  );
-  await cli.refused(create('--grant password'), 2, /^--grant: password is not one of/);
-  await cli.refused(create('--access-token-alg none'), 2, /Allowed choices are ES256, EdDSA, RS256/);
-  await cli.refused('client create candidate', 2, /required option '--name <text>'/);
+  await cli.allRefused([
+    [create('--redirect-uri http://rp.example/cb'), 2, /^--redirect-uri: .* must be https/],
+    [create(''), 2, /^--redirect-uri: People have to come back/],
+    [create('--grant client_credentials --scope payments'), 2, /^--merchant: payments is about/],
+    [create('--grant password'), 2, /^--grant: password is not one of/],
+    [create('--access-token-alg none'), 2, /Allowed choices are ES256, EdDSA, RS256/],
+    ['client create candidate', 2, /required option '--name <text>'/],
+  ]);
   assert.deepEqual(await auditOf(service.db, 'identity', 'candidate'), []);
 });
 
 test('a client that exists, or does not, or whose merchant does not, is refused with exit code 1', async () => {
-  await cli.refused(
-    `client create demo-partner ${partner}`,
-    1,
-    /There is a client demo-partner already; choose/,
-  );
-  await cli.refused(
-    'client show nobody',
-    1,
-    /There is no client nobody; see them all with: tollgate client list/,
-  );
-  await cli.refused('client create pos --name Till --merchant NOBODY', 1, /There is no merchant NOBODY/);
-  await cli.refused('client rotate-secret nobody', 1, /There is no client nobody/);
+  await cli.allRefused([
+    [`client create demo-partner ${partner}`, 1, /There is a client demo-partner already; choose/],
+    ['client show nobody', 1, /There is no client nobody; see them all with: tollgate client list/],
+    ['client create pos --name Till --merchant NOBODY', 1, /There is no merchant NOBODY/],
+    ['client rotate-secret nobody', 1, /There is no client nobody/],
+  ]);
 });
 
 test('an update changes what is given, and nothing else', async () => {

@@ -56,12 +56,14 @@ test('every command is run by some test', () => {
 });
 
 test('help and version need no setting and no database', async () => {
-  const env = { TOLLGATE_ENV: 'production' };
-  for (const line of ['--help', '--version', 'client --help', 'client create --help', 'help user']) {
-    const { code, stdout, stderr } = await tollgate(env, line);
-    assert.equal(code, 0, line + stderr);
-    assert.ok(stdout.length > 0 && stderr === '', line);
-  }
+  const lines = ['--help', '--version', 'client --help', 'client create --help', 'help user'];
+  await Promise.all(
+    lines.map(async (line) => {
+      const { code, stdout, stderr } = await tollgate({ TOLLGATE_ENV: 'production' }, line);
+      assert.equal(code, 0, line + stderr);
+      assert.ok(stdout.length > 0 && stderr === '', line);
+    }),
+  );
 });
 
 test('a wrong argument of any command is told in one sentence, with exit code 2', async () => {

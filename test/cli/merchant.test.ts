@@ -114,35 +114,21 @@ test('a merchant or a terminal is shut out and let in again', async () => {
 
 test('what a merchant or terminal cannot be is told by option; what is not there, with exit code 1', async () => {
   const origin = '--name X --return-origin';
-  await cli.refused(
-    `merchant create A ${origin} https://a.example/x`,
-    2,
-    /^--return-origin: .* an origin alone: https:\/\/a\.example\./,
-  );
-  await cli.refused(`merchant create A ${origin} http://a.example`, 2, /^--return-origin: .* must be https/);
-  await cli.refused(`merchant create "A B" ${origin} https://a.example`, 2, /^<merchant>: It takes 1 to 15/);
-  await cli.refused(
-    `merchant create DEMOMERCHANT001 ${origin} https://a.example`,
-    1,
-    /already; choose another/,
-  );
-  await cli.refused('merchant show NOBODY', 1, /There is no merchant NOBODY; see them all/);
-  await cli.refused(
-    'merchant set-fee DEMOMERCHANT001 --fee-fixed x',
-    2,
-    /It takes a whole number of minor units/,
-  );
-  await cli.refused(
-    'terminal add DEMOMERCHANT001 TRM9 --currency XXX',
-    2,
-    /^--currency: "XXX" is not a currency/,
-  );
-  await cli.refused(
-    'terminal add DEMOMERCHANT001 DEMOTRM1 --currency AZN',
-    1,
-    /has a terminal DEMOTRM1 already/,
-  );
-  await cli.refused('terminal disable DEMOMERCHANT001 TRM9', 1, /has no terminal TRM9/);
+  await cli.allRefused([
+    [
+      `merchant create A ${origin} https://a.example/x`,
+      2,
+      /^--return-origin: .* an origin alone: https:\/\/a\.example\./,
+    ],
+    [`merchant create A ${origin} http://a.example`, 2, /^--return-origin: .* must be https/],
+    [`merchant create "A B" ${origin} https://a.example`, 2, /^<merchant>: It takes 1 to 15/],
+    [`merchant create DEMOMERCHANT001 ${origin} https://a.example`, 1, /already; choose another/],
+    ['merchant show NOBODY', 1, /There is no merchant NOBODY; see them all/],
+    ['merchant set-fee DEMOMERCHANT001 --fee-fixed x', 2, /It takes a whole number of minor units/],
+    ['terminal add DEMOMERCHANT001 TRM9 --currency XXX', 2, /^--currency: "XXX" is not a currency/],
+    ['terminal add DEMOMERCHANT001 DEMOTRM1 --currency AZN', 1, /has a terminal DEMOTRM1 already/],
+    ['terminal disable DEMOMERCHANT001 TRM9', 1, /has no terminal TRM9/],
+  ]);
 });
 
 test('a payment is shown with its attempts, refunds and events', async () => {
@@ -163,8 +149,10 @@ test('a payment is shown with its attempts, refunds and events', async () => {
   assert.ok(events.some((event) => event.type === 'refund.succeeded'));
   assert.ok(events.every((event) => event.type === event.payload.type));
   assert.match(await cli.text(`payment show ${payment.id}`), /refunded +30\.00 AZN[\s\S]*REFUND +STATUS/);
-  await cli.refused('payment show 0199d1c2-7a52-7c60-b0b5-2c0b7f3f1a11', 1, /There is no payment 0199/);
-  await cli.refused('payment show 17', 2, /It takes an identifier such as/);
+  await cli.allRefused([
+    ['payment show 0199d1c2-7a52-7c60-b0b5-2c0b7f3f1a11', 1, /There is no payment 0199/],
+    ['payment show 17', 2, /It takes an identifier such as/],
+  ]);
 });
 
 test('payments are listed by page, and what a merchant wrote cannot touch the terminal', async () => {
@@ -183,8 +171,10 @@ test('payments are listed by page, and what a merchant wrote cannot touch the te
     `${list} --order order-2 --from 2020-01-01`,
   );
   assert.deepEqual([byOrder.items.length, byOrder.nextCursor], [1, null]);
-  await cli.refused('payment list --merchant NOBODY', 1, /There is no merchant NOBODY/);
-  await cli.refused(`${list} --from yesterday`, 2, /It takes a day or an instant/);
+  await cli.allRefused([
+    ['payment list --merchant NOBODY', 1, /There is no merchant NOBODY/],
+    [`${list} --from yesterday`, 2, /It takes a day or an instant/],
+  ]);
 });
 
 test('a top-up is posted once for its reference, however often and at once it is asked for', async () => {
@@ -199,8 +189,10 @@ test('a top-up is posted once for its reference, however often and at once it is
     both.map((one) => one.balance),
     ['50.00', '50.00'],
   );
-  await cli.refused(topUp('60.00'), 1, /TRANSFER-1 of bank was used for 50\.00 AZN/);
-  await cli.refused(topUp('60'), 2, /^--amount: 60 is not an amount of AZN/);
+  await cli.allRefused([
+    [topUp('60.00'), 1, /TRANSFER-1 of bank was used for 50\.00 AZN/],
+    [topUp('60'), 2, /^--amount: 60 is not an amount of AZN/],
+  ]);
   assert.deepEqual(await cli.json(`wallet show ${person.id}`), {
     userId: person.id,
     wallets: [{ currency: 'AZN', balance: '50.00' }],

@@ -72,11 +72,13 @@ test('a profile changes where it was told to, and a number together with it or n
 });
 
 test('who is not there, or misspelt, is refused', async () => {
-  await cli.refused('user show +994509999999', 1, /No account has this phone number/);
-  await cli.refused('user show 0b6f2b1e-8c0a-4f8e-9d6b-5a1c7a1fffff', 1, /No account has this identifier/);
-  await cli.refused('user show aysel', 2, /It takes an identifier, or a phone number such as/);
-  await cli.refused('user create --phone +994500000001', 1, /belongs to another account/);
-  await cli.refused('user create --phone 12', 2, /It takes a phone number/);
+  await cli.allRefused([
+    ['user show +994509999999', 1, /No account has this phone number/],
+    ['user show 0b6f2b1e-8c0a-4f8e-9d6b-5a1c7a1fffff', 1, /No account has this identifier/],
+    ['user show aysel', 2, /It takes an identifier, or a phone number such as/],
+    ['user create --phone +994500000001', 1, /belongs to another account/],
+    ['user create --phone 12', 2, /It takes a phone number/],
+  ]);
 });
 
 test('an account is shut with its sessions, and opened again', async () => {
@@ -113,12 +115,10 @@ test('a merge needs to be meant, takes the wallet along, and is harmless the sec
 
   const again = `user merge ${absorbed.id} --into ${survivor.id} --yes`;
   assert.equal((await cli.json<{ merged: boolean }>(again)).merged, false);
-  await cli.refused(
-    `user merge ${survivor.id} --into ${survivor.id} --yes`,
-    1,
-    /cannot be merged into itself/,
-  );
-  await cli.refused(`user deactivate ${absorbed.id}`, 1, /was merged into another one/);
+  await cli.allRefused([
+    [`user merge ${survivor.id} --into ${survivor.id} --yes`, 1, /cannot be merged into itself/],
+    [`user deactivate ${absorbed.id}`, 1, /was merged into another one/],
+  ]);
 });
 
 test('sessions are listed and ended, one or all, and their clients are to be told', async () => {

@@ -55,6 +55,10 @@ export function commandLine(env: Record<string, string>) {
       assert.equal(code, 0, `${line}: ${stdout}${stderr}`);
       return stdout;
     },
+    /** Several refusals at once, since most of a command's time goes by in starting it. */
+    async allRefused(refusals: [line: string, code: 1 | 2, sentence: RegExp][]): Promise<void> {
+      await Promise.all(refusals.map((refusal) => this.refused(...refusal)));
+    },
     /** One sentence on standard error, nothing on standard output. */
     async refused(line: string, code: 1 | 2, sentence: RegExp, options?: { stdin?: string }): Promise<void> {
       const outcome = await run(line, options);
