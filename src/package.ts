@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
-export const packageRoot = new URL('../', import.meta.url);
+/** Compiled for the tests, this file lies one folder deeper. */
+export const packageRoot = ['../', '../../']
+  .map((up) => new URL(up, import.meta.url))
+  .find((folder) => existsSync(new URL('package.json', folder))) as URL;
 
 export const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8')) as {
   version: string;

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CommandDeps } from './deps.ts';
 import { type ExitCode, exitCodes, progressDone } from './exit.ts';
+import { shortJson } from './text.ts';
 
 /** What the help and the documentation show of a command, besides its arguments and options. */
 export type Shown = {
@@ -70,13 +71,12 @@ export function print(text: string): void {
 }
 
 function helpTail({ examples, json, more }: Shown): string {
-  const shownJson = JSON.stringify(json, null, 2).replaceAll('\n', '\n  ');
   return `${more ? `\n${more}\n` : ''}
 ${examples.length > 1 ? 'Examples' : 'Example'}:
   ${examples.join('\n  ')}
 
 With --json:
-  ${shownJson}`;
+  ${shortJson(json, '  ')}`;
 }
 
 function actorName(text: string): string {

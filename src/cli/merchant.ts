@@ -11,6 +11,7 @@ import {
   findMerchant,
   listMerchants,
   type Merchant,
+  type MerchantRow,
   type MerchantTerms,
 } from '../checkout/store/merchants.ts';
 import { OperatorRefusal } from '../platform/operator-refusal.ts';
@@ -255,17 +256,15 @@ async function known(deps: CommandDeps, merchantId: string): Promise<Merchant> {
   return merchant;
 }
 
-type Terms = Omit<Merchant, 'terminals'>;
-
-function statusOf(merchant: Terms): 'enabled' | 'disabled' {
+function statusOf(merchant: MerchantRow): 'enabled' | 'disabled' {
   return merchant.disabledAt ? 'disabled' : 'enabled';
 }
 
-function feeText({ feeBasisPoints, feeFixed }: Terms): string {
+function feeText({ feeBasisPoints, feeFixed }: MerchantRow): string {
   return `${feeBasisPoints / 100}%${feeFixed > 0n ? ` + ${feeFixed}` : ''}`;
 }
 
-function termsJson(merchant: Terms) {
+function termsJson(merchant: MerchantRow) {
   return {
     merchantId: merchant.merchantId,
     name: merchant.name,

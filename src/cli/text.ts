@@ -43,3 +43,22 @@ function padded(text: string, width: number): string {
 function widthOf(text: string): number {
   return [...text].length;
 }
+
+/** JSON for people to read: what fits into a line stands in one. */
+export function shortJson(value: unknown, indent = '', room = 100): string {
+  const whole = jsonLine(value);
+  if (whole.length <= room - indent.length || typeof value !== 'object' || value === null) return whole;
+  const inner = `${indent}  `;
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
+  const lines = Array.isArray(value)
+    ? value.map((one) => shortJson(one, inner, room))
+    : Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${shortJson(one, inner, room)}`);
+  return `${open}\n${inner}${lines.join(`,\n${inner}`)}\n${indent}${close}`;
+}
+
+function jsonLine(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(jsonLine).join(', ')}]`;
+  const parts = Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${jsonLine(one)}`);
+  return parts.length === 0 ? '{}' : `{ ${parts.join(', ')} }`;
+}

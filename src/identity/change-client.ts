@@ -1,6 +1,6 @@
 import type { Transaction } from '../platform/db.ts';
 import { OperatorRefusal } from '../platform/operator-refusal.ts';
-import type { Client } from './domain/client.ts';
+import { builtInClientIds, type Client } from './domain/client.ts';
 import { registrationFaults } from './domain/client-registration.ts';
 import { type ClientDeps, ClientRefused } from './register-client.ts';
 import { writeAudit } from './store/audit.ts';
@@ -20,6 +20,7 @@ export async function updateClient(
   deps: ClientDeps,
   { clientId, actor, changes }: Named & { changes: Partial<ClientSettings> },
 ): Promise<string[]> {
+  refuseBuiltIn(clientId);
   return deps.db.transaction(async (tx) => {
     const before = await lockKnownClient(tx, clientId);
     const after = { ...before, ...changes };
@@ -41,6 +42,7 @@ export async function rotateClientSecret(
   deps: ClientDeps,
   { clientId, actor, secretHash, keepOldMs }: Named & { secretHash: Buffer; keepOldMs: number },
 ): Promise<{ oldValidUntil: Date | null }> {
+  refuseBuiltIn(clientId);
   return deps.db.transaction(async (tx) => {
     const client = await lockKnownClient(tx, clientId);
     const at = deps.now();
@@ -108,6 +110,15 @@ async function revokeGrants(deps: ClientDeps, clientId: string, onProgress: (rev
     revoked += batch;
     onProgress(revoked);
   }
+}
+
+/** The next start of a server would undo it, and until then the payment page could sign nobody in. */
+function refuseBuiltIn(clientId: string): void {
+  if (!builtInClientIds.includes(clientId)) return;
+  throw new OperatorRefusal(
+    'found',
+    `The client ${clientId} is our own: the server keeps it as the settings say, and its secret follows from KEYS_SECRET.`,
+  );
 }
 
 async function lockKnownClient(tx: Transaction, clientId: string): Promise<Client> {

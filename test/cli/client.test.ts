@@ -80,6 +80,7 @@ test('a client that exists, or does not, or whose merchant does not, is refused 
     ['client show nobody', 1, /There is no client nobody; see them all with: tollgate client list/],
     ['client create pos --name Till --merchant NOBODY', 1, /There is no merchant NOBODY/],
     ['client rotate-secret nobody', 1, /There is no client nobody/],
+    ['client rotate-secret tollgate-checkout', 1, /is our own: .* its secret follows from KEYS_SECRET/],
   ]);
 });
 

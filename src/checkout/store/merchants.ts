@@ -50,20 +50,22 @@ export async function insertTerminal(
   return inserted === 1;
 }
 
-export type MerchantTerms = Omit<Merchant, 'merchantId' | 'disabledAt' | 'terminals'>;
+export type MerchantTerms = Pick<
+  Merchant,
+  'name' | 'returnUrlOrigins' | 'feeBasisPoints' | 'feeFixed' | 'balanceFloor' | 'requestsPerSecond'
+>;
+/** A merchant without what belongs to it. */
+export type MerchantRow = MerchantTerms & Pick<Merchant, 'merchantId' | 'disabledAt'>;
 
-export async function lockMerchant(
-  tx: Transaction,
-  merchantId: string,
-): Promise<Omit<Merchant, 'terminals'> | undefined> {
-  return tx.maybeOne(sql`
+export async function lockMerchant(tx: Transaction, merchantId: string): Promise<MerchantRow | undefined> {
+  return tx.maybeOne<MerchantRow>(sql`
     select merchant_id, name, return_url_origins, fee_basis_points, fee_fixed, balance_floor, requests_per_second,
       disabled_at
     from checkout.merchants where merchant_id = ${merchantId} for no key update`);
 }
 
-export async function listMerchants(db: Queryable): Promise<Omit<Merchant, 'terminals'>[]> {
-  return db.many(sql`
+export async function listMerchants(db: Queryable): Promise<MerchantRow[]> {
+  return db.many<MerchantRow>(sql`
     select merchant_id, name, return_url_origins, fee_basis_points, fee_fixed, balance_floor, requests_per_second,
       disabled_at
     from checkout.merchants order by merchant_id`);
