@@ -4,15 +4,13 @@ import { balanceBelow, type MerchantFault, merchantFaults, terminalFaults } from
 import { writeAudit } from './store/audit.ts';
 import { listBalances } from './store/ledger.ts';
 import {
-  insertMerchant,
-  insertTerminal,
-  listTerminals,
   lockMerchant,
   type MerchantTerms,
   setMerchantDisabledAt,
   setMerchantTerms,
-  setTerminalDisabledAt,
-} from './store/merchants.ts';
+} from './store/merchant-terms.ts';
+import { insertMerchant, insertTerminal } from './store/merchants.ts';
+import { listTerminals, setTerminalDisabledAt } from './store/terminals.ts';
 
 export type MerchantDeps = { db: Database; now: () => Date };
 type Named = { merchantId: string; actor: string };

@@ -4,7 +4,8 @@ import type { CheckoutDeps } from './deps.ts';
 import { formatMoney, type Money } from './domain/money.ts';
 import { topUpPosting } from './domain/posting.ts';
 import { writeAudit } from './store/audit.ts';
-import { findTopUp, lockTopUps, postForSure } from './store/ledger.ts';
+import { postForSure } from './store/ledger.ts';
+import { findTopUp, lockTopUps } from './store/wallets.ts';
 
 export type TopUp = {
   userId: string;

@@ -7,13 +7,8 @@ import {
 } from '../checkout/change-merchant.ts';
 import { formatMoney } from '../checkout/domain/money.ts';
 import { listBalances } from '../checkout/store/ledger.ts';
-import {
-  findMerchant,
-  listMerchants,
-  type Merchant,
-  type MerchantRow,
-  type MerchantTerms,
-} from '../checkout/store/merchants.ts';
+import { listMerchants, type MerchantRow, type MerchantTerms } from '../checkout/store/merchant-terms.ts';
+import { findMerchant, type Merchant } from '../checkout/store/merchants.ts';
 import { OperatorRefusal } from '../platform/operator-refusal.ts';
 import { minorUnits, repeated, visibleText, wholeNumber } from './arguments.ts';
 import { type Answer, addChanging, addReading, onDatabase } from './command.ts';

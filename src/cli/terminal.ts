@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { addTerminal, merchantNotFound, switchTerminal } from '../checkout/change-merchant.ts';
-import { findMerchant, listTerminals } from '../checkout/store/merchants.ts';
+import { findMerchant } from '../checkout/store/merchants.ts';
+import { listTerminals } from '../checkout/store/terminals.ts';
 import { words } from './arguments.ts';
 import { type Answer, addChanging, addReading, onDatabase } from './command.ts';
 import type { CommandDeps } from './deps.ts';

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { formatMoney, parseMoney } from '../checkout/domain/money.ts';
-import { listWalletBalances } from '../checkout/store/ledger.ts';
+import { listWalletBalances } from '../checkout/store/wallets.ts';
 import { topUpWallet } from '../checkout/top-up.ts';
 import { UserRefused } from '../identity/users.ts';
 import { OperatorRefusal } from '../platform/operator-refusal.ts';

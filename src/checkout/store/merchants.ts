@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
+import { type Queryable, sql } from '../../platform/db.ts';
 
 export type Merchant = {
   merchantId: string;
@@ -48,72 +48,4 @@ export async function insertTerminal(
     values (${terminal.merchantId}, ${terminal.terminalId}, ${terminal.currencies}, ${createdAt})
     on conflict do nothing`);
   return inserted === 1;
-}
-
-export type MerchantTerms = Pick<
-  Merchant,
-  'name' | 'returnUrlOrigins' | 'feeBasisPoints' | 'feeFixed' | 'balanceFloor' | 'requestsPerSecond'
->;
-/** A merchant without what belongs to it. */
-export type MerchantRow = MerchantTerms & Pick<Merchant, 'merchantId' | 'disabledAt'>;
-
-export async function lockMerchant(tx: Transaction, merchantId: string): Promise<MerchantRow | undefined> {
-  return tx.maybeOne<MerchantRow>(sql`
-    select merchant_id, name, return_url_origins, fee_basis_points, fee_fixed, balance_floor, requests_per_second,
-      disabled_at
-    from checkout.merchants where merchant_id = ${merchantId} for no key update`);
-}
-
-export async function listMerchants(db: Queryable): Promise<MerchantRow[]> {
-  return db.many<MerchantRow>(sql`
-    select merchant_id, name, return_url_origins, fee_basis_points, fee_fixed, balance_floor, requests_per_second,
-      disabled_at
-    from checkout.merchants order by merchant_id`);
-}
-
-export async function setMerchantTerms(
-  tx: Transaction,
-  merchantId: string,
-  terms: MerchantTerms,
-): Promise<void> {
-  await tx.run(sql`
-    update checkout.merchants set name = ${terms.name}, return_url_origins = ${terms.returnUrlOrigins},
-      fee_basis_points = ${terms.feeBasisPoints}, fee_fixed = ${terms.feeFixed},
-      balance_floor = ${terms.balanceFloor}, requests_per_second = ${terms.requestsPerSecond}
-    where merchant_id = ${merchantId}`);
-}
-
-export async function setMerchantDisabledAt(
-  tx: Transaction,
-  merchantId: string,
-  at: Date | null,
-): Promise<void> {
-  await tx.run(sql`update checkout.merchants set disabled_at = ${at} where merchant_id = ${merchantId}`);
-}
-
-export type Terminal = {
-  merchantId: string;
-  terminalId: string;
-  currencies: string[];
-  disabledAt: Date | null;
-};
-
-/** Of one merchant, or of all. */
-export async function listTerminals(db: Queryable, merchantId: string | null): Promise<Terminal[]> {
-  return db.many<Terminal>(sql`
-    select merchant_id, terminal_id, currencies, disabled_at from checkout.terminals
-    where ${merchantId}::text is null or merchant_id = ${merchantId}::text order by merchant_id, terminal_id`);
-}
-
-/** False when it stood like this before. */
-export async function setTerminalDisabledAt(
-  tx: Transaction,
-  terminal: { merchantId: string; terminalId: string },
-  at: Date | null,
-): Promise<boolean> {
-  const changed = await tx.run(sql`
-    update checkout.terminals set disabled_at = ${at}
-    where merchant_id = ${terminal.merchantId} and terminal_id = ${terminal.terminalId}
-      and (disabled_at is null) <> (${at}::timestamptz is null)`);
-  return changed === 1;
 }

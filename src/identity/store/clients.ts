@@ -30,24 +30,6 @@ export async function listClients(db: Queryable, merchantId: string | null): Pro
     order by client_id`);
 }
 
-export type NewClient = Omit<Client, 'previousSecretHash' | 'previousSecretExpiresAt' | 'disabledAt'>;
-
-/** Registers a client; one that exists already is left as it is. */
-export async function insertClient(db: Queryable, client: NewClient, createdAt: Date): Promise<boolean> {
-  const inserted = await db.run(sql`
-    insert into identity.clients (id, client_id, name, audience, grant_types, scopes, redirect_uris,
-      post_logout_redirect_uris, backchannel_logout_uri, secret_hash, require_pkce, require_state,
-      identity_documents, access_token_alg, id_token_alg, access_token_seconds, refresh_token_seconds, merchant_id,
-      created_at)
-    values (${client.id}, ${client.clientId}, ${client.name}, ${client.audience}, ${client.grantTypes},
-      ${client.scopes}, ${client.redirectUris}, ${client.postLogoutRedirectUris}, ${client.backchannelLogoutUri},
-      ${client.secretHash}, ${client.requirePkce}, ${client.requireState}, ${client.identityDocuments},
-      ${client.accessTokenAlg}, ${client.idTokenAlg}, ${client.accessTokenSeconds}, ${client.refreshTokenSeconds},
-      ${client.merchantId}, ${createdAt})
-    on conflict (client_id) do nothing`);
-  return inserted === 1;
-}
-
 /** What an operator may change. Who a client is, whom it acts for and its secret are not among it. */
 export type ClientSettings = Omit<NewClient, 'id' | 'clientId' | 'merchantId' | 'secretHash'>;
 
@@ -95,4 +77,22 @@ export async function revokeSomeGrantsOfClient(
     )
     update identity.grants g set revoked_at = ${revoke.at}, revoke_reason = 'client_disabled'
     from held where g.user_id = held.user_id and g.grant_id = held.grant_id`);
+}
+
+export type NewClient = Omit<Client, 'previousSecretHash' | 'previousSecretExpiresAt' | 'disabledAt'>;
+
+/** Registers a client; one that exists already is left as it is. */
+export async function insertClient(db: Queryable, client: NewClient, createdAt: Date): Promise<boolean> {
+  const inserted = await db.run(sql`
+    insert into identity.clients (id, client_id, name, audience, grant_types, scopes, redirect_uris,
+      post_logout_redirect_uris, backchannel_logout_uri, secret_hash, require_pkce, require_state,
+      identity_documents, access_token_alg, id_token_alg, access_token_seconds, refresh_token_seconds, merchant_id,
+      created_at)
+    values (${client.id}, ${client.clientId}, ${client.name}, ${client.audience}, ${client.grantTypes},
+      ${client.scopes}, ${client.redirectUris}, ${client.postLogoutRedirectUris}, ${client.backchannelLogoutUri},
+      ${client.secretHash}, ${client.requirePkce}, ${client.requireState}, ${client.identityDocuments},
+      ${client.accessTokenAlg}, ${client.idTokenAlg}, ${client.accessTokenSeconds}, ${client.refreshTokenSeconds},
+      ${client.merchantId}, ${createdAt})
+    on conflict (client_id) do nothing`);
+  return inserted === 1;
 }
