@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '../platform/db.ts';
 import { OperatorRefusal } from '../platform/operator-refusal.ts';
 import { balanceBelow, type MerchantFault, merchantFaults, terminalFaults } from './domain/merchant-terms.ts';
+import { type Theme, themeFaults } from './domain/theme.ts';
 import { writeAudit } from './store/audit.ts';
 import { listBalances } from './store/ledger.ts';
 import {
@@ -9,7 +10,7 @@ import {
   setMerchantDisabledAt,
   setMerchantTerms,
 } from './store/merchant-terms.ts';
-import { insertMerchant, insertTerminal } from './store/merchants.ts';
+import { findMerchant, insertMerchant, insertTerminal, setMerchantTheme } from './store/merchants.ts';
 import { listTerminals, setTerminalDisabledAt } from './store/terminals.ts';
 
 export type MerchantDeps = { db: Database; now: () => Date };
@@ -88,6 +89,29 @@ async function refuseFloorAboveBalance(tx: Transaction, merchantId: string, floo
   if (below) {
     throw new OperatorRefusal('found', `The merchant's balance is ${below}; choose a floor at or below it.`);
   }
+}
+
+/** Changes the look of a merchant's payment page; what is not given stays. Tells the names of what changed. */
+export async function changeTheme(
+  deps: MerchantDeps,
+  { merchantId, actor, changes }: Named & { changes: Partial<Theme> },
+): Promise<string[]> {
+  return deps.db.transaction(async (tx) => {
+    await lockKnownMerchant(tx, merchantId);
+    const before = await findMerchant(tx, merchantId);
+    if (!before) throw merchantNotFound(merchantId);
+    const after = { logo: before.logo, accent: before.accent, ...changes };
+    const faults = themeFaults(after);
+    if (faults.length > 0) throw new MerchantRefused(faults);
+    const fields = (Object.keys(changes) as (keyof Theme)[]).filter(
+      (field) => before[field] !== after[field],
+    );
+    if (fields.length === 0) return [];
+    await setMerchantTheme(tx, merchantId, after);
+    const entry = { merchantId, at: deps.now(), actor, object: merchantId };
+    await writeAudit(tx, { ...entry, action: 'merchant.theme_changed', details: { fields } });
+    return fields;
+  });
 }
 
 /** Shuts a merchant's programs out, or lets them in again. False when it was so before. */

@@ -13,6 +13,7 @@ import { OperatorRefusal } from '../platform/operator-refusal.ts';
 import { minorUnits, repeated, visibleText, wholeNumber } from './arguments.ts';
 import { type Answer, addChanging, addReading, onDatabase } from './command.ts';
 import type { CommandDeps } from './deps.ts';
+import { setThemeCommand } from './merchant-theme.ts';
 import { namingOptions } from './name-options.ts';
 import { record, table } from './text.ts';
 
@@ -126,6 +127,7 @@ export function merchantCommands(program: Command): void {
   })
     .requiredOption('--floor <minor>', 'minor units, negative to lend', minorUnits({ negative: true }))
     .action(onDatabase(setFloor));
+  setThemeCommand(merchant);
   for (const [verb, enabled, about] of [
     ['disable', false, 'shut all programs of a merchant out of the payment API, within a second'],
     ['enable', true, 'let the programs of a merchant in again'],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from '../../src/platform/db.ts';
 import { startTestApp } from '../support/app.ts';
@@ -18,6 +19,7 @@ import {
   refund,
 } from '../support/merchant.ts';
 import { addPerson, testPhonesSetting } from '../support/registered.ts';
+import { temporaryFolder } from '../support/server.ts';
 
 type MerchantJson = { merchantId: string; feeBasisPoints: number; balanceFloor: string; terminals: object[] };
 
@@ -25,6 +27,7 @@ const url = await testDatabaseUrl();
 const service = await startTestApp({ DATABASE_URL: url, TEST_PHONES: testPhonesSetting });
 const { db } = service;
 const cli = commandLine({ DATABASE_URL: url });
+const folder = await temporaryFolder({ after });
 const somebody = `cli:${userInfo().username}@${hostname()}`;
 
 test('from nothing to a payment: a merchant, a terminal and a program, and its balance after the fee', async () => {
@@ -87,6 +90,30 @@ test('terms change and servers see it; a floor above the balance is refused', as
     (await auditOf(db, 'checkout', merchantId)).slice(0, 4),
     Array.from({ length: 4 }, () => `${somebody} merchant.changed`),
   );
+});
+
+test('a payment page gets the logo and the colour of its merchant', async () => {
+  await writeFile(`${folder}/logo.png`, Buffer.from('89504e470d0a1a0a00', 'hex'));
+  await writeFile(`${folder}/logo.svg`, '<svg/>');
+  const { merchantId } = demoMerchant;
+  const set = `merchant set-theme ${merchantId}`;
+  assert.deepEqual(await cli.json(`${set} --logo ${folder}/logo.png --accent #0B5FAE`), {
+    merchantId,
+    theme: { logoBytes: 9, accent: '#0b5fae' },
+    changed: ['logo', 'accent'],
+  });
+  assert.deepEqual((await cli.json<{ changed: string[] }>(`${set} --logo none`)).changed, ['logo']);
+  assert.deepEqual((await auditOf(db, 'checkout', merchantId)).slice(0, 2), [
+    `${somebody} merchant.theme_changed`,
+    `${somebody} merchant.theme_changed`,
+  ]);
+  await cli.allRefused([
+    [`${set} --logo ${folder}/logo.svg`, 2, /^--logo: A logo is a PNG, JPEG or WebP/],
+    [`${set} --logo ${folder}/none.png`, 2, /^--logo: .* cannot be read \(ENOENT\)/],
+    [`${set} --accent red`, 2, /^--accent: A colour is written as #0b5fae/],
+    [set, 2, /Nothing to change was given/],
+    ['merchant set-theme NOBODY --accent #000000', 1, /There is no merchant NOBODY/],
+  ]);
 });
 
 test('a merchant or a terminal is shut out and let in again', async () => {
