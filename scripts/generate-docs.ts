@@ -1,10 +1,15 @@
 import { writeFileSync } from 'node:fs';
+import type { Command } from 'commander';
 import { allRefusals, packageRoot } from '../src/app.ts';
+import { shown } from '../src/cli/command.ts';
+import { buildProgram } from '../src/cli/program.ts';
+import { shortJson } from '../src/cli/text.ts';
 import { settings } from '../src/config.ts';
 import { isRetryable } from '../src/platform/problem.ts';
 
 const all = Object.values(settings);
 const groups = [...new Set(all.map((setting) => setting.group))];
+const program = await buildProgram();
 
 /** Files that are written from the code; a test keeps them equal to it. */
 export function generatedFiles(): Record<string, string> {
@@ -12,6 +17,7 @@ export function generatedFiles(): Record<string, string> {
     'docs/configuration.md': configurationPage(),
     '.env.example': envExample(),
     'docs/errors.md': errorsPage(),
+    'docs/command-line.md': commandLinePage(),
   };
 }
 
@@ -90,6 +96,79 @@ when you ask for help. \`retryable\` says whether the very same request may be s
 |---|---|---|---|
 ${rows.join('\n')}
 `;
+}
+
+function commandLinePage(): string {
+  const sections = program.commands.map((group) =>
+    group.commands.length === 0
+      ? commandSection(group, [group.name()], '##')
+      : `## ${group.name()}: ${group.description()}\n\n${group.commands
+          .map((command) => commandSection(command, [group.name(), command.name()], '###'))
+          .join('\n')}`,
+  );
+  return `# The command line
+
+<!-- Written by \`npm run docs\` from src/cli. -->
+
+\`tollgate\` looks after an installation without touching SQL: \`npx tollgate\` in the folder of the package, once it is
+built (\`npm run build\`; \`npm start\` builds too). It takes the same settings as the server ([configuration.md](configuration.md)) and works
+on the same database, beside running servers or without any. An embedded database that nobody runs is started for the
+length of the command.
+
+**Output.** Tables and lines for people; with \`--json\` every command prints the same for programs, in the form that it shows below.
+What goes wrong is one sentence on standard error:
+
+| exit code | meaning |
+|---|---|
+| 0 | done, and all is well |
+| 1 | the answer is no: what was asked for is not there or cannot be done as things stand, or a check has found a fault |
+| 2 | it could not be tried: a wrong argument, a wrong setting, no database, or one of another version |
+
+**Secrets** are shown once, when they are made. None is ever taken from the command line, which everybody on a machine can
+read: \`--secret-from\` takes a file, or \`-\` for standard input, and document numbers of people come the same way (\`--profile\`).
+
+**Who did it.** Every change writes a row into the audit in the same transaction: who, what, when. Who is \`cli:USER@HOST\`, or what
+\`--actor\` says, which every command that changes something takes; \`tollgate audit tail\` shows the rows. They cannot be changed or deleted.
+
+**Beside running servers** nothing has to be restarted:
+
+| what changes | when every server goes by it |
+|---|---|
+| people, sessions, tokens of people, wallets | at once |
+| clients and their secrets, merchants, terminals | within a second |
+| signing keys | published within a minute, and used 15 minutes after they were made |
+
+${sections.join('\n')}`;
+}
+
+function commandSection(command: Command, path: string[], heading: string): string {
+  const given = shown(command);
+  if (!given) throw new Error(`${path.join(' ')} shows nothing of itself`);
+  const takes = command.registeredArguments.map((argument) =>
+    argument.required ? ` <${argument.name()}>` : ` [${argument.name()}]`,
+  );
+  const own = command.options.filter((option) => !/^--(json|actor <name>)$/.test(option.flags));
+  const rows = own.map((option) => {
+    const choices = option.argChoices ? `: ${option.argChoices.map((one) => `\`${one}\``).join(', ')}` : '';
+    const need = option.mandatory ? ' **required**' : '';
+    return `| \`${option.flags}\`${need} | ${option.description}${choices} |`;
+  });
+  return `${heading} \`tollgate ${path.join(' ')}${takes.join('')}\`
+
+${sentence(given.about)}${given.more ? ` ${given.more.replaceAll('\n', ' ')}` : ''}
+
+${rows.length > 0 ? `| option | |\n|---|---|\n${rows.join('\n')}\n\n` : ''}\`\`\`sh
+${given.examples.join('\n')}
+\`\`\`
+
+\`\`\`json
+${shortJson(given.json)}
+\`\`\`
+`;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 if (process.argv[1] === import.meta.filename) {

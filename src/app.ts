@@ -1,7 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { sandboxAcsRoutes } from './checkout/acquirers/sandbox-acs-routes.ts';
 import { type Checkout, openCheckout, walletCallback } from './checkout/checkout.ts';
-import { seedCheckout } from './checkout/demo.ts';
 import { checkoutRefusals } from './checkout/errors.ts';
 import { moveWallets } from './checkout/move-wallets.ts';
 import { checkout as checkoutPlugin } from './checkout/plugin.ts';
@@ -9,7 +7,6 @@ import type { Config } from './config.ts';
 import { demoCredentials } from './demo.ts';
 import { demoShop, type ShopOptions } from './demo-shop/shop.ts';
 import { ErrorsPage } from './errors-page.tsx';
-import { seedIdentity } from './identity/demo.ts';
 import type { IdentityDeps } from './identity/deps.ts';
 import { identityRefusals } from './identity/errors.ts';
 import { openIdentity } from './identity/identity.ts';
@@ -20,6 +17,7 @@ import type { SmsSender } from './identity/sms/sender.ts';
 import { findSurvivor } from './identity/store/users.ts';
 import { type Merge, mergeUsers } from './identity/users.ts';
 import { LandingPage } from './landing-page.tsx';
+import { packageRoot, version } from './package.ts';
 import type { Database } from './platform/db.ts';
 import { type HealthDeps, health } from './platform/health.ts';
 import { sendPage } from './platform/html.tsx';
@@ -32,6 +30,7 @@ import { describeApi } from './platform/openapi.ts';
 import { commonRefusals } from './platform/problem.ts';
 import { deriveKey } from './platform/seal.ts';
 import { swaggerUi } from './platform/swagger-ui.ts';
+import { seedAreas } from './seed-demo.ts';
 
 export type AppDeps = {
   config: Config;
@@ -51,14 +50,7 @@ export type Areas = {
   close(): Promise<void>;
 };
 
-/** Compiled for the tests, this file lies one folder deeper. */
-export const packageRoot = ['../', '../../']
-  .map((up) => new URL(up, import.meta.url))
-  .find((folder) => existsSync(new URL('package.json', folder))) as URL;
-
-export const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8')) as {
-  version: string;
-};
+export { packageRoot, version };
 
 /** Every code a problem document can carry; `docs/errors.md` is written from it. */
 export const allRefusals = { ...commonRefusals, ...identityRefusals, ...checkoutRefusals };
@@ -117,9 +109,7 @@ async function keepWalletClient(identity: IdentityDeps, config: Config) {
 
 /** In local a newcomer finds a partner, a merchant and people to try things with. */
 export async function seedDemo(areas: Areas, baseUrl: string): Promise<void> {
-  const demo = demoCredentials(baseUrl);
-  const { walletUserId } = await seedIdentity(areas.identity, demo);
-  await seedCheckout(areas.checkout.deps, { merchant: demo.merchant, walletUserId });
+  await seedAreas(areas.identity, areas.checkout.deps, { baseUrl, actor: 'demo' });
 }
 
 /** The whole service as one Fastify instance: the only place that knows both areas. */

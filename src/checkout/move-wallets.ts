@@ -8,7 +8,7 @@ import { listWallets, postForSure } from './store/ledger.ts';
  * captures at the same time holds the person's row until they are done, so nothing arrives after the move.
  */
 export async function moveWallets(
-  deps: CheckoutDeps,
+  deps: Pick<CheckoutDeps, 'now' | 'newId'>,
   tx: Transaction,
   merged: { survivorId: string; absorbedId: string },
 ): Promise<void> {

@@ -6,18 +6,13 @@ import type { Job } from '../platform/jobs.ts';
 import { callOutgoing, OutgoingFailed, type OutgoingPolicy, OutgoingRefused } from '../platform/outgoing.ts';
 import type { Client } from './domain/client.ts';
 import type { UserId } from './domain/user.ts';
+import { backchannelLogout, type LogoutNotice } from './logout-notice.ts';
 import { findClient } from './store/clients.ts';
 import {
   type DeliveryOutcome,
   findDeliveryProgress,
   insertDeliveryAttempt,
 } from './store/logout-deliveries.ts';
-
-/** The pause grows with every attempt, up to six hours: twelve attempts span the better part of a day. */
-export const backchannelLogout = { name: 'identity.backchannel-logout', maxAttempts: 12 } as const;
-
-/** What the queue keeps. The token is made at each attempt, because it lives two minutes at most. */
-export type LogoutNotice = { userId: UserId; sid: string; clientId: string; deliveryId: string };
 
 /** Back-Channel Logout 1.0, section 2.4. A `nonce` is forbidden there, so that it is not taken for an ID token. */
 export type LogoutClaims = {

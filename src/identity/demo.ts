@@ -17,8 +17,9 @@ export type DemoClients = {
   people: { phone: string }[];
 };
 
+type DemoDeps = Pick<IdentityDeps, 'db' | 'now' | 'config' | 'users'>;
+
 const id = (last: string) => `0b6f2b1e-8c0a-4f8e-9d6b-5a1c7a1f${last}` as UserId;
-const actor = 'demo';
 
 const aysel: Partial<Profile> = {
   firstName: 'Aysel',
@@ -33,45 +34,57 @@ const aysel: Partial<Profile> = {
 };
 
 /** Loads what the first page promises. Whatever is there already stays as it is. */
-export async function seedIdentity(deps: IdentityDeps, demo: DemoClients): Promise<{ walletUserId: string }> {
+export async function seedIdentity(
+  deps: DemoDeps,
+  demo: DemoClients,
+  actor: string,
+): Promise<{ walletUserId: string }> {
   const { partner, merchant } = demo;
-  await registerClient(deps, {
-    ...defaults,
-    id: randomUUID(),
-    clientId: partner.clientId,
-    name: 'Demo Partner',
-    grantTypes: ['authorization_code', 'refresh_token', 'client_credentials'],
-    scopes: partner.scopes.split(' '),
-    redirectUris: partner.redirectUris,
-    postLogoutRedirectUris: partner.postLogoutRedirectUris,
-    secretHash: createHash('sha256').update(partner.clientSecret).digest(),
-    identityDocuments: true,
-  });
-  await registerClient(deps, {
-    ...defaults,
-    id: randomUUID(),
-    clientId: merchant.clientId,
-    name: 'Demo Merchant',
-    grantTypes: ['client_credentials'],
-    scopes: ['payments', 'refunds'],
-    secretHash: createHash('sha256').update(merchant.clientSecret).digest(),
-    identityDocuments: false,
-    merchantId: merchant.merchantId,
-  });
+  await registerClient(
+    deps,
+    {
+      ...defaults,
+      id: randomUUID(),
+      clientId: partner.clientId,
+      name: 'Demo Partner',
+      grantTypes: ['authorization_code', 'refresh_token', 'client_credentials'],
+      scopes: partner.scopes.split(' '),
+      redirectUris: partner.redirectUris,
+      postLogoutRedirectUris: partner.postLogoutRedirectUris,
+      secretHash: createHash('sha256').update(partner.clientSecret).digest(),
+      identityDocuments: true,
+    },
+    actor,
+  );
+  await registerClient(
+    deps,
+    {
+      ...defaults,
+      id: randomUUID(),
+      clientId: merchant.clientId,
+      name: 'Demo Merchant',
+      grantTypes: ['client_credentials'],
+      scopes: ['payments', 'refunds'],
+      secretHash: createHash('sha256').update(merchant.clientSecret).digest(),
+      identityDocuments: false,
+      merchantId: merchant.merchantId,
+    },
+    actor,
+  );
 
   const [first, second, third] = demo.people;
-  if (first && (await add(deps, id('0001'), first.phone, aysel))) {
+  if (first && (await add(deps, actor, id('0001'), first.phone, aysel))) {
     for (const [old, phone] of [
       [id('0101'), '+994500000091'],
       [id('0102'), '+994500000092'],
     ] as const) {
-      await add(deps, old, phone);
+      await add(deps, actor, old, phone);
       const merge = { survivorId: id('0001'), absorbedId: old, phone: 'free' as const, actor };
       await mergeUsers({ ...deps.users, onMerged: async () => {} }, merge);
     }
   }
-  if (second) await add(deps, id('0002'), second.phone);
-  if (third && (await add(deps, id('0003'), third.phone)))
+  if (second) await add(deps, actor, id('0002'), second.phone);
+  if (third && (await add(deps, actor, id('0003'), third.phone)))
     await deactivateUser(deps.users, { userId: id('0003'), actor });
   return { walletUserId: id('0001') };
 }
@@ -95,7 +108,8 @@ const defaults: Omit<
 
 /** False when the person, or somebody with the number, was there before. */
 async function add(
-  deps: IdentityDeps,
+  deps: DemoDeps,
+  actor: string,
   userId: UserId,
   phone: string,
   profile: Partial<Profile> = {},

@@ -10,6 +10,7 @@ import { backchannelLogoutJob } from './backchannel-logout.ts';
 import { cleanUpJob, measureCleanUpBacklog } from './clean-up.ts';
 import { createClientDirectory } from './client-directory.ts';
 import type { IdentityDeps } from './deps.ts';
+import { deriveIdentityKeys } from './derive-keys.ts';
 import { makeCode } from './domain/one-time-code.ts';
 import type { UserId } from './domain/user.ts';
 import { expireSessionsJob } from './expire-sessions.ts';
@@ -35,13 +36,7 @@ export type IdentityOptions = {
 /** Puts the area together: its keys, its clients, its sender of texts, and the jobs that go with them. */
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
   const { config, db, log, now, urls } = options;
-  const keys = {
-    signing: deriveKey(config.keysSecret, 'signing keys'),
-    flow: deriveKey(config.keysSecret, 'login flow'),
-    csrf: deriveKey(config.keysSecret, 'form token'),
-    device: deriveKey(config.keysSecret, 'known device'),
-    documents: deriveKey(config.keysSecret, 'identity documents'),
-  };
+  const keys = deriveIdentityKeys(config.keysSecret);
   const onError = (error: unknown) => log.warn({ err: error }, 'signing keys could not be read again');
   const keyring = await openKeyring({ db, wrappingKey: keys.signing, now, onError });
   const sms = options.sms ?? createSmsSender(config.sms, log);

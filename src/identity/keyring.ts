@@ -14,10 +14,13 @@ import { type Algorithm, algorithms } from './domain/algorithm.ts';
 import {
   currentKey,
   forgottenKeys,
+  keyStates,
+  nextRotation,
   publishAheadMs,
   publishedKeys,
   successorDue,
 } from './domain/key-schedule.ts';
+import { writeAudit } from './store/audit.ts';
 import {
   deleteSigningKeys,
   insertSigningKey,
@@ -111,6 +114,8 @@ export async function rotateKeys(options: {
   wrappingKey: PurposeKey;
   now: () => Date;
   force?: boolean;
+  /** Who asks for it; without one it is the schedule. */
+  actor?: string;
 }): Promise<string[]> {
   const now = options.now();
   if (!options.force && (await plan(options.db, now)).length === 0) return [];
@@ -126,8 +131,29 @@ export async function rotateKeys(options: {
       tx,
       forgottenKeys(await listSigningKeys(tx), now).map((key) => key.kid),
     );
+    if (made.length > 0) {
+      const actor = options.actor ?? 'schedule';
+      await writeAudit(tx, { at: now, actor, action: 'keys.rotated', details: { kids: made } });
+    }
     return made;
   });
+}
+
+/** The keys as an operator may see them: which of them sign, and whether they can be opened with our secret. */
+export async function inspectKeys(db: Queryable, wrappingKey: PurposeKey, now: Date) {
+  const rows = await listSigningKeys(db);
+  return {
+    keys: keyStates(rows, now).map(({ key, state, signsUntil }) => ({
+      kid: key.kid,
+      alg: key.alg,
+      state,
+      createdAt: key.createdAt,
+      activatesAt: key.activatesAt,
+      signsUntil: signsUntil ?? null,
+      opens: unseal(wrappingKey, key.privateSealed, key.kid) !== undefined,
+    })),
+    next: algorithms.map((alg) => ({ alg, at: nextRotation(rows, alg, now) ?? null })),
+  };
 }
 
 async function plan(

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, Transaction } from '../platform/db.ts';
 import { addJob } from '../platform/jobs.ts';
-import { backchannelLogout, type LogoutNotice } from './backchannel-logout.ts';
 import type { UserId } from './domain/user.ts';
+import { backchannelLogout, type LogoutNotice } from './logout-notice.ts';
 import {
   endClientPart,
   endClientSessionsOfSessions,

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../platform/db.ts';
+import { OperatorRefusal } from '../platform/operator-refusal.ts';
 import type { PurposeKey } from '../platform/seal.ts';
 import {
   type Account,
@@ -8,6 +9,7 @@ import {
   isPhone,
   type Profile,
   profileFaults,
+  type User,
   type UserId,
   type UserRefusalCode,
   userRefusals,
@@ -16,6 +18,9 @@ import { endSessions } from './session-end.ts';
 import { writeAudit } from './store/audit.ts';
 import {
   claimPhone,
+  findOldUserIds,
+  findUser,
+  findUserIdByPhone,
   freePhone,
   handOverPhone,
   holdAccountByPhone,
@@ -32,13 +37,20 @@ import {
 } from './store/users.ts';
 
 /** What an operator asked for cannot be done. The message is a sentence for them. */
-export class UserRefused extends Error {
+export class UserRefused extends OperatorRefusal {
   override readonly name = 'UserRefused';
   readonly code: UserRefusalCode;
+  /** Of a profile, what it cannot hold. */
+  readonly fields: readonly (keyof Profile)[];
 
-  constructor(code: UserRefusalCode, detail?: string) {
-    super(detail === undefined ? userRefusals[code] : `${userRefusals[code]} ${detail}`);
+  constructor(code: UserRefusalCode, fields: readonly (keyof Profile)[] = []) {
+    const about = fields.length > 0 ? ` It is about: ${fields.join(', ')}.` : '';
+    super(
+      code === 'phone_invalid' || code === 'profile_invalid' ? 'given' : 'found',
+      userRefusals[code] + about,
+    );
     this.code = code;
+    this.fields = fields;
   }
 }
 
@@ -102,18 +114,36 @@ export async function updateProfile(
   deps: UserDeps,
   { userId, actor, changes }: Named & { changes: Partial<Profile> },
 ): Promise<(keyof Profile)[]> {
-  return deps.db.transaction(async (tx) => {
-    const user = await lockUser(tx, deps.documentsKey, userId);
-    if (!user) throw new UserRefused('user_not_found');
-    if (user.status === 'merged') throw new UserRefused('user_merged');
-    const profile = checkedProfile({ ...user.profile, ...changes });
-    const fields = changedFields(user.profile, profile);
-    if (fields.length === 0) return fields;
+  return deps.db.transaction((tx) => updateProfileIn(tx, deps, { userId, actor, changes }));
+}
 
-    const at = deps.now();
-    await setProfile(tx, deps.documentsKey, { id: userId, profile, at });
-    await writeAudit(tx, { userId, at, actor, action: 'user.profile_updated', details: { fields } });
-    return fields;
+async function updateProfileIn(
+  tx: Transaction,
+  deps: Pick<UserDeps, 'now' | 'documentsKey'>,
+  { userId, actor, changes }: Named & { changes: Partial<Profile> },
+): Promise<(keyof Profile)[]> {
+  const user = await lockUser(tx, deps.documentsKey, userId);
+  if (!user) throw new UserRefused('user_not_found');
+  if (user.status === 'merged') throw new UserRefused('user_merged');
+  const profile = checkedProfile({ ...user.profile, ...changes });
+  const fields = changedFields(user.profile, profile);
+  if (fields.length === 0) return fields;
+
+  const at = deps.now();
+  await setProfile(tx, deps.documentsKey, { id: userId, profile, at });
+  await writeAudit(tx, { userId, at, actor, action: 'user.profile_updated', details: { fields } });
+  return fields;
+}
+
+/** A new profile and a new number in one go: both, or neither. Returns the names of what changed. */
+export async function updateUser(
+  deps: UserDeps,
+  { phone, changes, ...named }: Named & { phone: string | undefined; changes: Partial<Profile> },
+): Promise<string[]> {
+  return deps.db.transaction(async (tx) => {
+    const fields: string[] = await updateProfileIn(tx, deps, { ...named, changes });
+    const phoneChanged = phone !== undefined && (await changePhoneIn(tx, deps, { ...named, phone }));
+    return phoneChanged ? [...fields, 'phone'] : fields;
   });
 }
 
@@ -147,20 +177,65 @@ export async function reactivateUser(deps: Pick<UserDeps, 'db' | 'now'>, named: 
 /** All sessions end: who held the old number must prove the new one. False when it is the number already. */
 export async function changePhone(
   deps: Pick<UserDeps, 'db' | 'now'>,
+  change: Named & { phone: string },
+): Promise<boolean> {
+  return deps.db.transaction((tx) => changePhoneIn(tx, deps, change));
+}
+
+async function changePhoneIn(
+  tx: Transaction,
+  deps: Pick<UserDeps, 'now'>,
   { userId, actor, phone }: Named & { phone: string },
 ): Promise<boolean> {
   if (!isPhone(phone)) throw new UserRefused('phone_invalid');
+  const account = await lockLivingAccount(tx, userId);
+  if (account.phone === phone) return false;
+  if (!(await claimPhone(tx, phone, userId))) throw new UserRefused('phone_taken');
+  await freePhone(tx, account.phone);
+  const at = deps.now();
+  await setPhone(tx, { id: userId, phone, at });
+  const sessionsEnded = await endSessions(tx, { userId, reason: 'phone_changed', at });
+  const details = { fields: ['phone'], sessionsEnded };
+  await writeAudit(tx, { userId, at, actor, action: 'user.phone_changed', details });
+  return true;
+}
+
+/** Ends one session of a person, or all of them, and has their clients told. Returns how many were open. */
+export async function logOutUser(
+  deps: Pick<UserDeps, 'db' | 'now'>,
+  { userId, actor, sid }: Named & { sid: string | undefined },
+): Promise<number> {
   return deps.db.transaction(async (tx) => {
-    const account = await lockLivingAccount(tx, userId);
-    if (account.phone === phone) return false;
-    if (!(await claimPhone(tx, phone, userId))) throw new UserRefused('phone_taken');
-    await freePhone(tx, account.phone);
     const at = deps.now();
-    await setPhone(tx, { id: userId, phone, at });
-    const sessionsEnded = await endSessions(tx, { userId, reason: 'phone_changed', at });
-    const details = { fields: ['phone'], sessionsEnded };
-    await writeAudit(tx, { userId, at, actor, action: 'user.phone_changed', details });
-    return true;
+    const one = sid === undefined ? {} : { sid };
+    const sessionsEnded = await endSessions(tx, { userId, ...one, reason: 'operator', at });
+    if (sid !== undefined && sessionsEnded === 0) throw new UserRefused('session_not_open');
+    const details = { ...one, sessionsEnded };
+    if (sessionsEnded > 0) await writeAudit(tx, { userId, at, actor, action: 'user.logged_out', details });
+    return sessionsEnded;
+  });
+}
+
+/** A person by identifier or number. Nothing is changed, but who looks at document numbers leaves a trace. */
+export async function showUser(
+  deps: UserDeps,
+  { documents, actor, ...named }: { id?: UserId; phone?: string; documents: boolean; actor: string },
+): Promise<{ user: User; oldUserIds: UserId[] }> {
+  return deps.db.transaction(async (tx) => {
+    const id = named.id ?? (await findUserIdByPhone(tx, named.phone ?? ''));
+    const user = id && (await findUser(tx, deps.documentsKey, id));
+    if (!user) throw new UserRefused(named.phone === undefined ? 'user_not_found' : 'phone_unknown');
+    if (documents) {
+      const details = { fields: ['pin', 'idCardNumber'] };
+      await writeAudit(tx, {
+        userId: user.id,
+        at: deps.now(),
+        actor,
+        action: 'user.documents_shown',
+        details,
+      });
+    }
+    return { user, oldUserIds: await findOldUserIds(tx, user.id) };
   });
 }
 
@@ -223,6 +298,6 @@ async function lockLivingAccount(tx: Transaction, id: UserId) {
 
 function checkedProfile(profile: Profile): Profile {
   const faults = profileFaults(profile);
-  if (faults.length > 0) throw new UserRefused('profile_invalid', `It is about: ${faults.join(', ')}.`);
+  if (faults.length > 0) throw new UserRefused('profile_invalid', faults);
   return profile;
 }

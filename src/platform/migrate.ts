@@ -62,6 +62,25 @@ export async function migrate(options: {
   }
 }
 
+/**
+ * The migrations that the database still lacks. Whatever keeps it from being ours to use is thrown as a sentence: it
+ * does not answer, it lets nobody in, a newer version has migrated it.
+ */
+export async function pendingMigrations(url: string, migrations: Migration[]): Promise<string[]> {
+  const client = await connect(url, 'DATABASE_URL');
+  try {
+    const { rows } = await client.query<{ migrated: boolean }>(
+      `select to_regclass('tollgate.migrations') is not null as migrated`,
+    );
+    const lacking = rows[0]?.migrated ? await pending(client, migrations) : migrations;
+    return lacking.map((migration) => migration.name);
+  } catch (error) {
+    throw refusalOf(error, client, 'DATABASE_URL') ?? error;
+  } finally {
+    await client.end();
+  }
+}
+
 async function connect(url: string, setting: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,

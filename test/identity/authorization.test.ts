@@ -199,27 +199,28 @@ test('T05 dot segments, backslashes, tabs and line breaks in a redirect_uri get 
 
 test('T06 R3 a client cannot be registered with a javascript:, data: or remote http: address', async () => {
   const tryWith = (changes: Partial<NewClient>) =>
-    registerClient(service.areas.identity, {
-      id: randomUUID(),
-      clientId: `candidate-${randomUUID()}`,
-      name: 'Candidate',
-      audience: 'external',
-      grantTypes: ['authorization_code'],
-      scopes: ['openid'],
-      redirectUris: ['https://rp.example/cb'],
-      postLogoutRedirectUris: [],
-      backchannelLogoutUri: null,
-      secretHash: Buffer.alloc(32),
-      requirePkce: true,
-      requireState: true,
-      identityDocuments: false,
-      accessTokenAlg: 'ES256',
-      idTokenAlg: 'ES256',
-      accessTokenSeconds: 300,
-      refreshTokenSeconds: 1800,
-      merchantId: null,
-      ...changes,
-    });
+    registerClient(service.areas.identity, candidate(changes), 'test');
+  const candidate = (changes: Partial<NewClient>): NewClient => ({
+    id: randomUUID(),
+    clientId: `candidate-${randomUUID()}`,
+    name: 'Candidate',
+    audience: 'external',
+    grantTypes: ['authorization_code'],
+    scopes: ['openid'],
+    redirectUris: ['https://rp.example/cb'],
+    postLogoutRedirectUris: [],
+    backchannelLogoutUri: null,
+    secretHash: Buffer.alloc(32),
+    requirePkce: true,
+    requireState: true,
+    identityDocuments: false,
+    accessTokenAlg: 'ES256',
+    idTokenAlg: 'ES256',
+    accessTokenSeconds: 300,
+    refreshTokenSeconds: 1800,
+    merchantId: null,
+    ...changes,
+  });
   const count = async () =>
     (await service.db.one<{ count: bigint }>(sql`select count(*) from identity.clients`)).count;
   const before = await count();

@@ -89,11 +89,14 @@ export function moneyJson(money: Money) {
   return { value: formatMoney(money), currency: money.currency };
 }
 
-export function confirmationUrl(deps: CheckoutDeps, payment: { merchantId: string; id: PaymentId }): string {
+/** What the address of a payment page is made of. */
+export type PageDeps = Pick<CheckoutDeps, 'checkoutUrl' | 'confirmationKey'>;
+
+export function confirmationUrl(deps: PageDeps, payment: { merchantId: string; id: PaymentId }): string {
   return `${deps.checkoutUrl}/pay/${confirmationToken(deps.confirmationKey, payment)}`;
 }
 
-export function paymentJson(deps: CheckoutDeps, payment: Payment) {
+export function paymentJson(deps: PageDeps, payment: Payment) {
   const { currency } = payment.amount;
   const of = (minor: bigint) => moneyJson({ minor, currency });
   const succeeded = payment.status === 'succeeded' ? payment : undefined;

@@ -36,6 +36,23 @@ export async function findAttempt(db: Queryable, key: AttemptKey): Promise<Attem
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}`);
 }
 
+/** Every try to pay, oldest first. */
+export async function listAttemptsOfPayment(
+  db: Queryable,
+  payment: { merchantId: string; id: PaymentId },
+): Promise<
+  (Pick<Attempt, 'attemptId' | 'method' | 'status' | 'card'> & {
+    reason: string | null;
+    startedAt: Date;
+    settledAt: Date | null;
+    reversal: 'due' | 'done' | null;
+  })[]
+> {
+  return db.many(sql`
+    select attempt_id, method, status, card, reason, started_at, settled_at, reversal from checkout.attempts
+    where merchant_id = ${payment.merchantId} and payment_id = ${payment.id} order by started_at, attempt_id`);
+}
+
 export async function lockAttempt(tx: Transaction, key: AttemptKey): Promise<Attempt | undefined> {
   return tx.maybeOne<Attempt>(sql`
     select merchant_id, payment_id, attempt_id, method, status, card, challenge_url, inquiries

@@ -61,6 +61,36 @@ export async function findPayment(
   return row && toPayment(row);
 }
 
+/** By its id alone, for an operator: the key is tried for each merchant in turn, of which there are few. */
+export async function findPaymentOfAnybody(db: Queryable, id: PaymentId): Promise<Payment | undefined> {
+  const row = await db.maybeOne<PaymentRow>(sql`
+    select p.* from checkout.merchants m
+    join checkout.payments p on p.merchant_id = m.merchant_id and p.payment_id = ${id}`);
+  return row && toPayment(row);
+}
+
+export type EventRow = {
+  objectId: string;
+  sequence: number;
+  eventId: string;
+  type: string;
+  payload: string;
+  createdAt: Date;
+};
+
+/** What was told of a payment and its refunds, oldest first. */
+export async function listEventsOfPayment(
+  db: Queryable,
+  payment: { merchantId: string; id: PaymentId },
+): Promise<EventRow[]> {
+  return db.many<EventRow>(sql`
+    select object_id, sequence, event_id, type, payload, created_at from checkout.events
+    where merchant_id = ${payment.merchantId} and (object_id = ${payment.id} or object_id in (
+      select refund_id from checkout.refunds
+      where merchant_id = ${payment.merchantId} and payment_id = ${payment.id}))
+    order by created_at, object_id, sequence`);
+}
+
 /** Holds the row until the transaction ends, so that two of whatever it is cannot both happen. */
 export async function lockPayment(
   tx: Transaction,

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type Client, merchantScopes, personScopes } from './client.ts';
+import { type Client, grantTypes, merchantScopes, personScopes } from './client.ts';
 
 export type RegistrationFault = { field: string; detail: string };
 
@@ -12,7 +12,12 @@ type Registered = Pick<
   | 'backchannelLogoutUri'
   | 'scopes'
   | 'grantTypes'
+  | 'merchantId'
+  | 'accessTokenSeconds'
+  | 'refreshTokenSeconds'
 >;
+
+const longestAddresses = 20_000;
 
 /** What keeps a client from being registered; nothing is stored while there is anything. */
 export function registrationFaults(client: Registered, options: { local: boolean }): RegistrationFault[] {
@@ -42,10 +47,41 @@ export function registrationFaults(client: Registered, options: { local: boolean
   if (client.grantTypes.includes('authorization_code') && client.redirectUris.length === 0) {
     faults.push({ field: 'redirectUris', detail: 'People have to come back somewhere: give at least one.' });
   }
+  if (client.redirectUris.join(' ').length > longestAddresses) {
+    faults.push({
+      field: 'redirectUris',
+      detail: `All together take ${longestAddresses} characters at most.`,
+    });
+  }
+  return [...faults, ...accessFaults(client)];
+}
+
+/** What a client may ask for, and for how long it gets it. */
+function accessFaults(client: Registered): RegistrationFault[] {
+  const faults: RegistrationFault[] = [];
+  if (client.grantTypes.length === 0) {
+    faults.push({ field: 'grantTypes', detail: `Give at least one of ${grantTypes.join(', ')}.` });
+  }
+  if (client.grantTypes.includes('refresh_token') && !client.grantTypes.includes('authorization_code')) {
+    faults.push({
+      field: 'grantTypes',
+      detail: 'refresh_token needs authorization_code, where the first one comes from.',
+    });
+  }
   const known: readonly string[] = [...personScopes, ...merchantScopes];
   for (const scope of client.scopes) {
     if (!known.includes(scope))
       faults.push({ field: 'scopes', detail: `${scope} is not one of ${known.join(', ')}.` });
+  }
+  const forMerchant = client.scopes.filter((scope) => (merchantScopes as readonly string[]).includes(scope));
+  if (forMerchant.length > 0 && client.merchantId === null) {
+    faults.push({ field: 'merchantId', detail: `${forMerchant.join(', ')} is about a merchant: say which.` });
+  }
+  if (!(client.accessTokenSeconds >= 30 && client.accessTokenSeconds <= 3600)) {
+    faults.push({ field: 'accessTokenSeconds', detail: 'It takes 30 to 3600 seconds.' });
+  }
+  if (!(client.refreshTokenSeconds >= 60 && client.refreshTokenSeconds <= 36_000)) {
+    faults.push({ field: 'refreshTokenSeconds', detail: 'It takes 60 to 36000 seconds.' });
   }
   return faults;
 }

@@ -7,6 +7,9 @@ export type GrantType = (typeof grantTypes)[number];
 export const personScopes = ['openid', 'profile', 'phone'] as const;
 export const merchantScopes = ['payments', 'refunds'] as const;
 
+/** Clients of our own. The server makes them at start, and their secret follows from ours. */
+export const builtInClientIds: readonly string[] = ['tollgate-checkout'];
+
 /** A partner or a merchant's program, as registered by the operator. */
 export type Client = {
   id: string;

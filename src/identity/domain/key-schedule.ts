@@ -47,6 +47,33 @@ export function successorDue(keys: Dated[], alg: Algorithm, now: Date): Date | u
   return new Date(Math.max(end, now.getTime() + publishAheadMs));
 }
 
+/** `kept` is no longer published, and checks old hints only. */
+export type KeyState = 'next' | 'current' | 'previous' | 'kept';
+
+/** Where each key stands, and until when it signs. */
+export function keyStates<Key extends Dated>(
+  keys: Key[],
+  now: Date,
+): { key: Key; state: KeyState; signsUntil: Date | undefined }[] {
+  const published = new Set(publishedKeys(keys, now));
+  return keys.map((key) => {
+    const end = retiredAt(keys, key);
+    const state = () => {
+      if (key.activatesAt > now) return 'next';
+      if (currentKey(keys, key.alg, now) === key) return 'current';
+      return published.has(key) ? 'previous' : 'kept';
+    };
+    return { key, state: state(), signsUntil: end };
+  });
+}
+
+/** When the next key of this kind begins to sign, by the schedule or because it is already waiting. */
+export function nextRotation(keys: Dated[], alg: Algorithm, now: Date): Date | undefined {
+  const waiting = keys.find((key) => key.alg === alg && key.activatesAt > now);
+  const current = currentKey(keys, alg, now);
+  return waiting?.activatesAt ?? (current && new Date(current.activatesAt.getTime() + keyLifeMs));
+}
+
 function retiredAt(keys: Dated[], key: Dated): Date | undefined {
   const later = keys
     .filter((other) => other.alg === key.alg && other.activatesAt > key.activatesAt)

@@ -52,6 +52,8 @@ export type User = Account & { profile: Profile; createdAt: Date; updatedAt: Dat
 /** Every reason an operator can be refused for, with a sentence for them. */
 export const userRefusals = {
   user_not_found: 'No account has this identifier.',
+  phone_unknown: 'No account has this phone number.',
+  session_not_open: 'The person has no open session of this identifier.',
   user_exists: 'An account with this identifier exists already.',
   user_merged: 'The account was merged into another one; name that one instead.',
   phone_invalid: 'The phone number is not in E.164 form, such as +994500000001.',

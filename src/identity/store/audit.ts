@@ -1,4 +1,4 @@
-import { sql, type Transaction } from '../../platform/db.ts';
+import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
 import type { UserId } from '../domain/user.ts';
 
 export type AuditEntry = {
@@ -19,4 +19,36 @@ export async function writeAudit(tx: Transaction, entry: AuditEntry): Promise<vo
     insert into identity.audit (user_id, at, actor, action, details)
     values (${entry.userId ?? nobody}, ${entry.at}, ${entry.actor}, ${entry.action},
       ${JSON.stringify(entry.details ?? {})}::jsonb)`);
+}
+
+export type AuditRow = {
+  auditId: bigint;
+  at: Date;
+  actor: string;
+  action: string;
+  /** The person, or else the client. */
+  object: string;
+  details: Record<string, unknown>;
+};
+
+export type AuditFilter = {
+  actor: string | null;
+  action: string | null;
+  object: string | null;
+  since: Date | null;
+  limit: number;
+};
+
+/** The newest that fit, newest first. */
+export async function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditRow[]> {
+  return db.many<AuditRow>(sql`
+    select audit_id, at, actor, action, details,
+      coalesce(nullif(user_id, ${nobody}::uuid)::text, details->>'clientId', '') as object
+    from identity.audit
+    where (${filter.since}::timestamptz is null or at >= ${filter.since}::timestamptz)
+      and (${filter.actor}::text is null or actor = ${filter.actor}::text)
+      and (${filter.action}::text is null or action = ${filter.action}::text)
+      and (${filter.object}::text is null
+        or ${filter.object}::text in (user_id::text, details->>'clientId', details->>'absorbedId'))
+    order by at desc, audit_id desc limit ${filter.limit}`);
 }

@@ -1,4 +1,4 @@
-import { sql, type Transaction } from '../../platform/db.ts';
+import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
 import type { UserId } from '../domain/user.ts';
 
 export type SessionKey = { userId: UserId; sid: string };
@@ -107,4 +107,28 @@ export async function endClientPart(tx: Transaction, part: ClientPart, at: Date)
     update identity.client_sessions set ended_at = ${at}
     where user_id = ${part.userId} and sid = ${part.sid} and client_id = ${part.clientId} and ended_at is null`);
   return ended === 1;
+}
+
+/** A session as an operator sees it. */
+export type SessionRow = {
+  sid: string;
+  authTime: Date;
+  lastSeenAt: Date;
+  expiresAt: Date;
+  endedAt: Date | null;
+  endReason: SessionEndReason | null;
+  clients: string[];
+};
+
+/** A person's sessions, newest first; those that have ended only on request. */
+export async function listSessions(
+  db: Queryable,
+  { userId, ended, limit }: { userId: UserId; ended: boolean; limit: number },
+): Promise<SessionRow[]> {
+  return db.many<SessionRow>(sql`
+    select sid, auth_time, last_seen_at, expires_at, ended_at, end_reason,
+      array(select c.client_id from identity.client_sessions c
+        where c.user_id = s.user_id and c.sid = s.sid order by c.client_id) as clients
+    from identity.sessions s where user_id = ${userId} and (${ended} or ended_at is null)
+    order by auth_time desc limit ${limit}`);
 }

@@ -33,6 +33,12 @@ export async function findUser(db: Queryable, key: PurposeKey, id: UserId): Prom
   return row && toUser(row, key);
 }
 
+export async function findUserIdByPhone(db: Queryable, phone: string): Promise<UserId | undefined> {
+  const row = await db.maybeOne<{ userId: UserId }>(sql`
+    select user_id from identity.phones where phone = ${phone}`);
+  return row?.userId;
+}
+
 export async function lockUser(tx: Transaction, key: PurposeKey, id: UserId): Promise<User | undefined> {
   const row = await tx.maybeOne<UserRow>(sql`select * from identity.users where user_id = ${id} for update`);
   return row && toUser(row, key);
