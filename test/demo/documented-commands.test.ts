@@ -18,6 +18,7 @@ const runElsewhere: [RegExp, string][] = [
   [/^npm ci && npm test$/, 'continuous integration'],
   [/^npm ci\nnpm run dev/, 'a list of commands for contributors'],
   [/^node examples\//, 'test/demo/examples'],
+  [/^tollgate /, 'test/cli'],
 ];
 
 type Block = { file: string; line: number; kind: string; text: string };
