@@ -53,7 +53,7 @@ export async function seedIdentity(deps: IdentityDeps, demo: DemoClients): Promi
     clientId: merchant.clientId,
     name: 'Demo Merchant',
     grantTypes: ['client_credentials'],
-    scopes: ['payments', 'refunds'],
+    scopes: ['payments', 'refunds', 'webhooks'],
     secretHash: createHash('sha256').update(merchant.clientSecret).digest(),
     identityDocuments: false,
     merchantId: merchant.merchantId,
