@@ -5,6 +5,7 @@ import { seedCheckout } from './checkout/demo.ts';
 import { checkoutRefusals } from './checkout/errors.ts';
 import { moveWallets } from './checkout/move-wallets.ts';
 import { checkout as checkoutPlugin } from './checkout/plugin.ts';
+import * as checkoutEvents from './checkout/store/events.ts';
 import type { Config } from './config.ts';
 import { demoCredentials } from './demo.ts';
 import { ErrorsPage } from './errors-page.tsx';
@@ -15,6 +16,8 @@ import { openIdentity } from './identity/identity.ts';
 import { authenticateMerchant } from './identity/merchant-clients.ts';
 import { identityApi, identityPages } from './identity/plugin.ts';
 import type { SmsSender } from './identity/sms/sender.ts';
+import { writeAudit } from './identity/store/audit.ts';
+import * as identityEvents from './identity/store/events.ts';
 import { findSurvivor } from './identity/store/users.ts';
 import { type Merge, mergeUsers } from './identity/users.ts';
 import { LandingPage } from './landing-page.tsx';
@@ -26,8 +29,13 @@ import type { Job } from './platform/jobs.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
 import { describeApi } from './platform/openapi.ts';
+import type { Resolve } from './platform/outgoing.ts';
 import { commonRefusals } from './platform/problem.ts';
 import { swaggerUi } from './platform/swagger-ui.ts';
+import type { EventSource, WebhookDeps } from './webhooks/deps.ts';
+import { webhookRefusals } from './webhooks/errors.ts';
+import { webhooks as webhooksPlugin } from './webhooks/plugin.ts';
+import { openWebhooks } from './webhooks/webhooks.ts';
 
 export type AppDeps = {
   config: Config;
@@ -37,10 +45,11 @@ export type AppDeps = {
   areas: Areas;
 };
 
-/** The two areas, ready to serve, with the jobs that go with them. */
+/** The areas, ready to serve, with the jobs that go with them. */
 export type Areas = {
   identity: IdentityDeps;
   checkout: Checkout;
+  webhooks: WebhookDeps;
   /** Folds one account into another, with what it has in wallets. */
   mergeUsers(merge: Merge): Promise<{ survivorId: string; merged: boolean }>;
   jobs: Job[];
@@ -54,7 +63,12 @@ export const { version } = JSON.parse(readFileSync(new URL('package.json', packa
 };
 
 /** Every code a problem document can carry; `docs/errors.md` is written from it. */
-export const allRefusals = { ...commonRefusals, ...identityRefusals, ...checkoutRefusals };
+export const allRefusals = {
+  ...commonRefusals,
+  ...identityRefusals,
+  ...checkoutRefusals,
+  ...webhookRefusals,
+};
 
 export async function openAreas(options: {
   config: Config;
@@ -63,8 +77,10 @@ export async function openAreas(options: {
   metrics: Metrics;
   now: () => Date;
   sms?: SmsSender;
+  /** Another way from a name to its addresses than the system's, for tests. */
+  resolve?: Resolve;
 }): Promise<Areas> {
-  const { config, metrics, ...shared } = options;
+  const { config, metrics, resolve, ...shared } = options;
   const identity = await openIdentity({
     ...shared,
     config: config.identity,
@@ -78,17 +94,36 @@ export async function openAreas(options: {
     authenticate: (header, address) => authenticateMerchant(identity.deps, header, address),
     survivorOf: async (connection, userId) => (await findSurvivor(connection, userId)) ?? userId,
   });
+  const webhooks = openWebhooks({
+    ...shared,
+    config: config.webhooks,
+    version,
+    registry: metrics.registry,
+    resolve,
+    sources: { merchant: sourceOf(checkoutEvents), partner: sourceOf(identityEvents) },
+    async isKnown({ kind, id }) {
+      if (kind === 'merchant') return (await checkout.deps.merchants.find(id)) !== undefined;
+      const client = await identity.deps.clients.find(id);
+      return client !== undefined && client.merchantId === null;
+    },
+    audit: writeAudit,
+  });
   return {
     identity: identity.deps,
     checkout,
+    webhooks: webhooks.deps,
     mergeUsers: (merge) =>
       mergeUsers(
         { ...identity.deps.users, onMerged: (tx, merged) => moveWallets(checkout.deps, tx, merged) },
         merge,
       ),
-    jobs: [...identity.jobs, ...checkout.jobs],
+    jobs: [...identity.jobs, ...checkout.jobs, ...webhooks.jobs],
     close: () => identity.close(),
   };
+}
+
+function sourceOf(events: typeof checkoutEvents | typeof identityEvents): EventSource {
+  return { payload: events.findEventPayload, find: events.findEventKey, list: events.listEventKeys };
 }
 
 /** In local a newcomer finds a partner, a merchant and people to try things with. */
@@ -148,7 +183,14 @@ export async function buildApp(deps: AppDeps): Promise<HttpServer> {
   await app.register(
     async (scope) => {
       scope.addHook('onRoute', routesOfHost(hostOf(urls.checkout)));
-      await scope.register(checkoutPlugin, deps.areas.checkout.deps);
+      await scope.register(checkoutPlugin, {
+        ...deps.areas.checkout.deps,
+        webhookRoutes: async (api) =>
+          void (await api.register(webhooksPlugin, {
+            ...deps.areas.webhooks,
+            merchantOf: (request) => request.merchant.merchantId,
+          })),
+      });
       if (deps.areas.checkout.acs) await scope.register(sandboxAcsRoutes, { acs: deps.areas.checkout.acs });
     },
     { prefix: pathOf(urls.checkout) },
