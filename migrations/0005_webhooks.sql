@@ -32,28 +32,38 @@ create table webhooks.queue (
   event_id uuid not null,
   type text not null,
   queued_at timestamptz not null,
-  due_at timestamptz not null,
+  due_at timestamptz not null,               -- 'infinity' behind another event of the same object
   attempts int not null default 0,
   lease_until timestamptz,                   -- somebody is delivering it, and has until then to say how it went
-  primary key (owner, endpoint_id, object_id, sequence)
+  primary key (owner, object_id, endpoint_id, sequence)
 );
-create index queue_due on webhooks.queue (owner, endpoint_id, due_at);
+-- A queue is empty at one moment and long at the next, so that statistics about it are always wrong. Each statement
+-- therefore has one index that fits it: this one for what is due, the key for one object's events.
+create index queue_due on webhooks.queue (owner, endpoint_id, due_at) where due_at < 'infinity';
 create index queue_leased on webhooks.queue (owner, endpoint_id) where lease_until is not null;
 
 -- Puts an event into the queue of every endpoint that wants it. An owner without endpoints costs one look into their
--- key. What comes behind an event that is waiting for its next attempt waits as long: it could not go before it.
+-- key. What stands behind another event of its object is due only once that one is out of the way ('infinity' until
+-- then), so that whoever looks for what is due finds nothing that is blocked. The lock keeps the one in front from
+-- leaving before this transaction ends: whoever removes it then sees what comes next.
 create function webhooks.queue_event(
   p_owner text, p_object_id uuid, p_sequence bigint, p_event_id uuid, p_type text, p_at timestamptz
 ) returns void language plpgsql as $$
+declare
+  receiver uuid;
 begin
-  insert into webhooks.queue (owner, endpoint_id, object_id, sequence, event_id, type, queued_at, due_at)
-  select e.owner, e.endpoint_id, p_object_id, p_sequence, p_event_id, p_type, p_at,
-    greatest(p_at, (
-      select max(q.due_at) from webhooks.queue q
-      where q.owner = e.owner and q.endpoint_id = e.endpoint_id and q.object_id = p_object_id))
-  from webhooks.endpoints e
-  where e.owner = p_owner and e.status = 'enabled'
-    and e.event_types && array['*', split_part(p_type, '.', 1) || '.*', p_type];
+  for receiver in
+    select e.endpoint_id from webhooks.endpoints e
+    where e.owner = p_owner and e.status = 'enabled'
+      and e.event_types && array['*', split_part(p_type, '.', 1) || '.*', p_type]
+  loop
+    perform from webhooks.queue q
+    where q.owner = p_owner and q.endpoint_id = receiver and q.object_id = p_object_id
+    order by q.sequence desc limit 1 for key share;
+    insert into webhooks.queue (owner, endpoint_id, object_id, sequence, event_id, type, queued_at, due_at)
+    values (p_owner, receiver, p_object_id, p_sequence, p_event_id, p_type, p_at,
+      case when found then 'infinity'::timestamptz else p_at end);
+  end loop;
 end $$;
 
 -- The events of merchants are queued by the very statement that writes them: no event is without its deliveries, and

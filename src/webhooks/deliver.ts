@@ -4,7 +4,7 @@ import { hasFailedTooLong, nextAttemptAt, wishOf } from './domain/retry.ts';
 import { disableEndpoint } from './endpoints.ts';
 import { type Answer, send } from './send.ts';
 import type { Delivery } from './store/deliveries.ts';
-import { type Claim, claimDue, lockClaims, settle } from './store/queue.ts';
+import { type Claim, claimDue, lockClaims, makeNextDue, settle } from './store/queue.ts';
 
 /** Longer than one delivery can take with everything around it. After a kill, its event waits so long. */
 const leaseMs = 30_000;
@@ -55,7 +55,11 @@ export async function deliver(deps: WebhookDeps, claim: Claim): Promise<void> {
     detail: answer.detail,
     nextAttemptAt: next ?? null,
   };
-  const before = await settle(deps.db, claim, delivery);
+  const before = await deps.db.transaction(async (tx) => {
+    const settled = await settle(tx, claim, delivery);
+    if (!next) await makeNextDue(tx, claim, at);
+    return settled;
+  });
   deps.metrics.deliveries.inc({ result: delivery.result });
   if (answer.delivered) return;
 

@@ -21,10 +21,11 @@ export type Claim = SealedSecrets & {
 
 export type ClaimLimits = { perEndpoint: number; perFailingEndpoint: number; perOwner: number };
 
-/** One node at a time; false when another one is at it. */
+/** One node at a time; false when another one is at it. However short the queue was, it is never read as a whole. */
 export async function lockClaims(tx: Transaction): Promise<boolean> {
   const { locked } = await tx.one<{ locked: boolean }>(sql`
-    select pg_try_advisory_xact_lock(hashtextextended('webhooks claims', 0)) as locked`);
+    select pg_try_advisory_xact_lock(hashtextextended('webhooks claims', 0)) as locked,
+      set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`);
   return locked;
 }
 
@@ -40,22 +41,21 @@ export async function claimDue(
 ): Promise<Claim[]> {
   return tx.many<Claim>(sql`
     with recursive walk as (
-      (select owner, endpoint_id from webhooks.queue order by owner, endpoint_id limit 1)
+      (select owner, endpoint_id from webhooks.queue where due_at < 'infinity' order by owner, endpoint_id limit 1)
       union all
       select next.owner, next.endpoint_id from walk cross join lateral (
         select q.owner, q.endpoint_id from webhooks.queue q
-        where (q.owner, q.endpoint_id) > (walk.owner, walk.endpoint_id)
+        where q.due_at < 'infinity' and (q.owner, q.endpoint_id) > (walk.owner, walk.endpoint_id)
         order by q.owner, q.endpoint_id limit 1
       ) next
+    ), under_way as materialized (
+      select owner, endpoint_id from webhooks.queue where lease_until is not null and lease_until > ${wish.now}
     ), receivers as (
       select e.owner, e.endpoint_id,
         case when e.failing_since is null then ${wish.perEndpoint}::int else ${wish.perFailingEndpoint}::int end - (
-          select count(*)::int from webhooks.queue q
-          where q.owner = e.owner and q.endpoint_id = e.endpoint_id and q.lease_until > ${wish.now}
+          select count(*)::int from under_way u where u.owner = e.owner and u.endpoint_id = e.endpoint_id
         ) as room,
-        ${wish.perOwner}::int - (
-          select count(*)::int from webhooks.queue q where q.owner = e.owner and q.lease_until > ${wish.now}
-        ) as room_of_owner
+        ${wish.perOwner}::int - (select count(*)::int from under_way u where u.owner = e.owner) as room_of_owner
       from walk join webhooks.endpoints e on e.owner = walk.owner and e.endpoint_id = walk.endpoint_id
       where e.status = 'enabled'
     ), due as (
@@ -64,12 +64,14 @@ export async function claimDue(
         row_number() over (partition by heads.owner, heads.endpoint_id order by heads.due_at) as turn
       from receivers cross join lateral (
         select q.owner, q.endpoint_id, q.object_id, q.sequence, q.due_at from webhooks.queue q
-        where q.owner = receivers.owner and q.endpoint_id = receivers.endpoint_id and q.due_at <= ${wish.now}
+        where q.owner = receivers.owner and q.endpoint_id = receivers.endpoint_id
+          and q.due_at < 'infinity' and q.due_at <= ${wish.now}
           and (q.lease_until is null or q.lease_until <= ${wish.now})
           and not exists (
             select from webhooks.queue other
             where other.owner = q.owner and other.endpoint_id = q.endpoint_id and other.object_id = q.object_id
-              and (other.sequence < q.sequence or (other.sequence > q.sequence and other.lease_until > ${wish.now})))
+              and (other.sequence < q.sequence or (other.sequence > q.sequence and other.lease_until > ${wish.now}))
+            offset 0) -- asked for each row by its key; turned into a join it would read the whole queue
         order by q.due_at limit greatest(receivers.room, 0)
       ) heads
     ), taken as (
@@ -84,18 +86,15 @@ export async function claimDue(
       e.secret_sealed, e.previous_secret_sealed, e.previous_secret_expires_at`);
 }
 
-/**
- * Writes down how a delivery went. What has to be tried again keeps its place, and what stands behind it waits as long;
- * once it is out of the way, that is due at once. Tells since when the endpoint had been failing before this.
- */
+/** Writes down how a delivery went. Tells since when the endpoint had been failing before this. */
 export async function settle(
-  db: Queryable,
+  tx: Transaction,
   claim: Claim,
   delivery: Delivery,
 ): Promise<{ failingSince: Date | null } | undefined> {
   const { at, nextAttemptAt: next } = delivery;
   const delivered = delivery.result === 'delivered';
-  return db.maybeOne<{ failingSince: Date | null }>(sql`
+  return tx.maybeOne<{ failingSince: Date | null }>(sql`
     with done as (
       delete from webhooks.queue
       where owner = ${claim.owner} and endpoint_id = ${claim.endpointId} and object_id = ${claim.objectId}
@@ -104,12 +103,6 @@ export async function settle(
       update webhooks.queue set due_at = ${next}::timestamptz, lease_until = null
       where owner = ${claim.owner} and endpoint_id = ${claim.endpointId} and object_id = ${claim.objectId}
         and sequence = ${claim.sequence} and attempts = ${claim.attempts} and ${next}::timestamptz is not null
-    ), behind as (
-      update webhooks.queue set due_at = coalesce(${next}::timestamptz, ${at})
-      where owner = ${claim.owner} and endpoint_id = ${claim.endpointId} and object_id = ${claim.objectId}
-        and sequence > ${claim.sequence}
-        and case when ${next}::timestamptz is null then due_at > ${at} and attempts = 0
-          else due_at < ${next}::timestamptz end
     ), logged as (
       insert into webhooks.deliveries (owner, endpoint_id, delivery_id, at, event_id, type, attempt, result,
         response_status, response_body, duration_ms, detail, next_attempt_at)
@@ -123,6 +116,19 @@ export async function settle(
     )
     select failing_since from webhooks.endpoints
     where owner = ${claim.owner} and endpoint_id = ${claim.endpointId}`);
+}
+
+/**
+ * Makes the next event of an object due, in the transaction that removed the one before it and in a statement after
+ * that: the removal has waited for whoever was just adding one.
+ */
+export async function makeNextDue(tx: Transaction, claim: Claim, at: Date): Promise<void> {
+  await tx.run(sql`
+    update webhooks.queue set due_at = ${at}
+    where owner = ${claim.owner} and endpoint_id = ${claim.endpointId} and object_id = ${claim.objectId}
+      and due_at = 'infinity' and sequence = (
+        select min(sequence) from webhooks.queue
+        where owner = ${claim.owner} and endpoint_id = ${claim.endpointId} and object_id = ${claim.objectId})`);
 }
 
 /** Queues events anew. One that waits already is tried at once. */
@@ -140,7 +146,7 @@ export async function queueEvents(
       ${events.map((event) => event.eventId)}::uuid[], ${events.map((event) => event.type)}::text[])
       as e (object_id, sequence, event_id, type)
     order by e.object_id, e.sequence
-    on conflict (owner, endpoint_id, object_id, sequence) do update
+    on conflict (owner, object_id, endpoint_id, sequence) do update
     set queued_at = excluded.queued_at, due_at = least(q.due_at, excluded.due_at)`);
 }
 
@@ -165,11 +171,11 @@ export async function deleteForsaken(db: Queryable, disabledBefore: Date, limit:
 export async function measureQueue(db: Queryable, now: Date): Promise<{ oldestDueAt: Date | null }> {
   return db.one<{ oldestDueAt: Date | null }>(sql`
     with recursive walk as (
-      (select owner, endpoint_id from webhooks.queue order by owner, endpoint_id limit 1)
+      (select owner, endpoint_id from webhooks.queue where due_at < 'infinity' order by owner, endpoint_id limit 1)
       union all
       select next.owner, next.endpoint_id from walk cross join lateral (
         select q.owner, q.endpoint_id from webhooks.queue q
-        where (q.owner, q.endpoint_id) > (walk.owner, walk.endpoint_id)
+        where q.due_at < 'infinity' and (q.owner, q.endpoint_id) > (walk.owner, walk.endpoint_id)
         order by q.owner, q.endpoint_id limit 1
       ) next
     )
@@ -178,7 +184,8 @@ export async function measureQueue(db: Queryable, now: Date): Promise<{ oldestDu
     join webhooks.endpoints e on e.owner = walk.owner and e.endpoint_id = walk.endpoint_id and e.status = 'enabled'
     cross join lateral (
       select q.due_at from webhooks.queue q
-      where q.owner = walk.owner and q.endpoint_id = walk.endpoint_id and q.due_at <= ${now}
+      where q.owner = walk.owner and q.endpoint_id = walk.endpoint_id
+        and q.due_at < 'infinity' and q.due_at <= ${now}
       order by q.due_at limit 1
     ) heads`);
 }
