@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { FastifyRequest } from 'fastify';
 import { sandboxAcsRoutes } from './checkout/acquirers/sandbox-acs-routes.ts';
 import { type Checkout, openCheckout } from './checkout/checkout.ts';
 import { seedCheckout } from './checkout/demo.ts';
@@ -184,12 +185,11 @@ export async function buildApp(deps: AppDeps): Promise<HttpServer> {
     async (scope) => {
       scope.addHook('onRoute', routesOfHost(hostOf(urls.checkout)));
       await scope.register(checkoutPlugin, {
-        ...deps.areas.checkout.deps,
-        webhookRoutes: async (api) =>
-          void (await api.register(webhooksPlugin, {
-            ...deps.areas.webhooks,
-            merchantOf: (request) => request.merchant.merchantId,
-          })),
+        deps: deps.areas.checkout.deps,
+        async webhookRoutes(api) {
+          const merchantOf = (request: FastifyRequest) => request.merchant.merchantId;
+          await api.register(webhooksPlugin, { ...deps.areas.webhooks, merchantOf });
+        },
       });
       if (deps.areas.checkout.acs) await scope.register(sandboxAcsRoutes, { acs: deps.areas.checkout.acs });
     },

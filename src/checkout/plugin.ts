@@ -24,14 +24,14 @@ declare module 'fastify' {
   }
 }
 
-/** Calls of another area for the same callers: they come to it authenticated, with `request.merchant` set. */
-export type CheckoutPluginOptions = CheckoutDeps & { webhookRoutes: (api: FastifyInstance) => Promise<void> };
+export type CheckoutPluginOptions = {
+  deps: CheckoutDeps;
+  /** Calls of another area for the same callers: they come to it authenticated, with `request.merchant` set. */
+  webhookRoutes: (api: FastifyInstance) => Promise<void>;
+};
 
 /** What merchants' servers call, and the page their customers pay on, below `CHECKOUT_BASE_URL`. */
-export const checkout: FastifyPluginAsync<CheckoutPluginOptions> = async (
-  app,
-  { webhookRoutes, ...deps },
-) => {
+export const checkout: FastifyPluginAsync<CheckoutPluginOptions> = async (app, { deps, webhookRoutes }) => {
   await app.register(payRoutes, deps);
   await app.register(async (api) => {
     api.decorateRequest('merchant', null as unknown as Merchant);
