@@ -1,8 +1,10 @@
+import type { FastifyRequest } from 'fastify';
 import { sandboxAcsRoutes } from './checkout/acquirers/sandbox-acs-routes.ts';
 import { type Checkout, openCheckout, walletCallback } from './checkout/checkout.ts';
 import { checkoutRefusals } from './checkout/errors.ts';
 import { moveWallets } from './checkout/move-wallets.ts';
 import { checkout as checkoutPlugin } from './checkout/plugin.ts';
+import * as checkoutEvents from './checkout/store/events.ts';
 import type { Config } from './config.ts';
 import { demoCredentials } from './demo.ts';
 import { demoShop, type ShopOptions } from './demo-shop/shop.ts';
@@ -14,6 +16,8 @@ import { authenticateMerchant } from './identity/merchant-clients.ts';
 import { identityApi, identityPages } from './identity/plugin.ts';
 import { keepBuiltInClient } from './identity/register-client.ts';
 import type { SmsSender } from './identity/sms/sender.ts';
+import { writeAudit } from './identity/store/audit.ts';
+import * as identityEvents from './identity/store/events.ts';
 import { findSurvivor } from './identity/store/users.ts';
 import { type Merge, mergeUsers } from './identity/users.ts';
 import { LandingPage } from './landing-page.tsx';
@@ -27,10 +31,15 @@ import { productName } from './platform/languages.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
 import { describeApi } from './platform/openapi.ts';
+import type { Resolve } from './platform/outgoing.ts';
 import { commonRefusals } from './platform/problem.ts';
 import { deriveKey } from './platform/seal.ts';
 import { swaggerUi } from './platform/swagger-ui.ts';
 import { seedAreas } from './seed-demo.ts';
+import type { EventSource, WebhookDeps } from './webhooks/deps.ts';
+import { webhookRefusals } from './webhooks/errors.ts';
+import { webhooks as webhooksPlugin } from './webhooks/plugin.ts';
+import { openWebhooks } from './webhooks/webhooks.ts';
 
 export type AppDeps = {
   config: Config;
@@ -40,10 +49,11 @@ export type AppDeps = {
   areas: Areas;
 };
 
-/** The two areas, ready to serve, with the jobs that go with them. */
+/** The areas, ready to serve, with the jobs that go with them. */
 export type Areas = {
   identity: IdentityDeps;
   checkout: Checkout;
+  webhooks: WebhookDeps;
   /** Folds one account into another, with what it has in wallets. */
   mergeUsers(merge: Merge): Promise<{ survivorId: string; merged: boolean }>;
   jobs: Job[];
@@ -53,7 +63,12 @@ export type Areas = {
 export { packageRoot, version };
 
 /** Every code a problem document can carry; `docs/errors.md` is written from it. */
-export const allRefusals = { ...commonRefusals, ...identityRefusals, ...checkoutRefusals };
+export const allRefusals = {
+  ...commonRefusals,
+  ...identityRefusals,
+  ...checkoutRefusals,
+  ...webhookRefusals,
+};
 
 export async function openAreas(options: {
   config: Config;
@@ -62,8 +77,10 @@ export async function openAreas(options: {
   metrics: Metrics;
   now: () => Date;
   sms?: SmsSender;
+  /** Another way from a name to its addresses than the system's, for tests. */
+  resolve?: Resolve;
 }): Promise<Areas> {
-  const { config, metrics, ...shared } = options;
+  const { config, metrics, resolve, ...shared } = options;
   const identity = await openIdentity({
     ...shared,
     config: config.identity,
@@ -79,15 +96,30 @@ export async function openAreas(options: {
     authenticate: (header, address) => authenticateMerchant(identity.deps, header, address),
     survivorOf: async (connection, userId) => (await findSurvivor(connection, userId)) ?? userId,
   });
+  const webhooks = openWebhooks({
+    ...shared,
+    config: config.webhooks,
+    version,
+    registry: metrics.registry,
+    resolve,
+    sources: { merchant: sourceOf(checkoutEvents), partner: sourceOf(identityEvents) },
+    async isKnown({ kind, id }) {
+      if (kind === 'merchant') return (await checkout.deps.merchants.find(id)) !== undefined;
+      const client = await identity.deps.clients.find(id);
+      return client !== undefined && client.merchantId === null;
+    },
+    audit: writeAudit,
+  });
   return {
     identity: identity.deps,
     checkout,
+    webhooks: webhooks.deps,
     mergeUsers: (merge) =>
       mergeUsers(
         { ...identity.deps.users, onMerged: (tx, merged) => moveWallets(checkout.deps, tx, merged) },
         merge,
       ),
-    jobs: [...identity.jobs, ...checkout.jobs],
+    jobs: [...identity.jobs, ...checkout.jobs, ...webhooks.jobs],
     close: () => identity.close(),
   };
 }
@@ -105,6 +137,10 @@ async function keepWalletClient(identity: IdentityDeps, config: Config) {
     redirectUri: walletCallback(config.server.urls.checkout),
   });
   return { issuer: identity.issuer.issuer, clientId, clientSecret };
+}
+
+function sourceOf(events: typeof checkoutEvents | typeof identityEvents): EventSource {
+  return { payload: events.findEventPayload, find: events.findEventKey, list: events.listEventKeys };
 }
 
 /** In local a newcomer finds a partner, a merchant and people to try things with. */
@@ -163,7 +199,13 @@ export async function buildApp(deps: AppDeps): Promise<HttpServer> {
   await app.register(
     async (scope) => {
       scope.addHook('onRoute', routesOfHost(hostOf(urls.checkout)));
-      await scope.register(checkoutPlugin, deps.areas.checkout.deps);
+      await scope.register(checkoutPlugin, {
+        deps: deps.areas.checkout.deps,
+        async webhookRoutes(api) {
+          const merchantOf = (request: FastifyRequest) => request.merchant.merchantId;
+          await api.register(webhooksPlugin, { ...deps.areas.webhooks, merchantOf });
+        },
+      });
       if (deps.areas.checkout.acs) await scope.register(sandboxAcsRoutes, { acs: deps.areas.checkout.acs });
     },
     { prefix: pathOf(urls.checkout) },

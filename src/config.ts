@@ -259,12 +259,18 @@ export type CheckoutConfig = {
     | { kind: 'http'; url: string; secret: string; timeoutMs: number };
   keysSecret: string;
 };
+export type WebhooksConfig = {
+  keysSecret: string;
+  /** Receivers on this machine and its network are called, and without TLS. */
+  local: boolean;
+};
 
 export type Config = {
   server: ServerConfig;
   database: DatabaseConfig;
   identity: IdentityConfig;
   checkout: CheckoutConfig;
+  webhooks: WebhooksConfig;
 };
 
 /** Reads and checks the whole configuration; throws `ConfigurationFaults` that names every fault. */
@@ -378,6 +384,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       },
     },
     checkout: { env: checkoutEnv, acquirer: acquirerConfig, keysSecret },
+    webhooks: { keysSecret, local: local && !guarded },
   };
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type AppDeps, buildAdminApp, buildApp, openAreas, packageRoot, seedDemo, version } from './app.ts';
 import { type Config, environment, loadConfig } from './config.ts';
 import { demoCredentials } from './demo.ts';
-import { openDatabase } from './platform/db.ts';
+import { type Database, openDatabase } from './platform/db.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './platform/embedded-postgres.ts';
 import { startJobs } from './platform/jobs.ts';
 import { createLogger } from './platform/log.ts';
@@ -13,9 +13,11 @@ import { migrate, readMigrations } from './platform/migrate.ts';
 import { ConfigurationFaults } from './platform/settings.ts';
 import { StartRefused } from './platform/start-refused.ts';
 import { followPrimary, startWorkers, type Workers } from './platform/workers.ts';
+import { startDelivering } from './webhooks/delivery-loop.ts';
 
 /** How long accepted requests and running jobs may take to finish before the process ends all the same. */
 const stopLimitMs = 30_000;
+const deliveryPoolSize = 4;
 
 process.stdout.on('error', onOutputLost);
 process.stderr.on('error', () => {});
@@ -77,6 +79,11 @@ async function startPrimary(): Promise<void> {
   if (server.jobs !== 'off') {
     const jobs = startJobs({ url, jobs: deps.areas.jobs, concurrency: 10, log });
     stops.push(() => jobs.stop());
+    // With connections of its own: what it has to wait for must not be what requests wait for.
+    const db = openPool(url, deliveryPoolSize);
+    stops.push(() => db.close());
+    const deliveries = startDelivering({ ...deps.areas.webhooks, db });
+    stops.push(() => deliveries.stop());
   }
 
   lifecycle.started = true;
@@ -103,11 +110,7 @@ async function startDatabase(): Promise<string> {
 }
 
 async function openDeps(url: string, migrationLevel: string): Promise<AppDeps> {
-  const db = openDatabase({
-    url,
-    poolSize: config.database.poolSize,
-    onConnectionError: (error) => log.warn({ err: error }, 'database connection lost'),
-  });
+  const db = openPool(url, config.database.poolSize);
   stops.push(() => db.close());
   const opened = createMetrics(db);
   metrics = opened;
@@ -115,6 +118,11 @@ async function openDeps(url: string, migrationLevel: string): Promise<AppDeps> {
   const areas = await openAreas({ config, db, log, metrics: opened, now: () => new Date() });
   stops.push(() => areas.close());
   return { config, log, metrics: opened, areas, health: { lifecycle, db, migrationLevel, metricsText } };
+}
+
+function openPool(url: string, poolSize: number): Database {
+  const onConnectionError = (error: Error) => log.warn({ err: error }, 'database connection lost');
+  return openDatabase({ url, poolSize, onConnectionError });
 }
 
 async function listen(app: Awaited<ReturnType<typeof buildApp>>, port: number): Promise<void> {

@@ -12,6 +12,7 @@ export const checkoutRefusals = {
   terminal_not_allowed: [403, 'The merchant has no such terminal in use.'],
   payment_not_found: [404, 'No payment with this id belongs to the merchant.'],
   refund_not_found: [404, 'No refund with this id belongs to the merchant.'],
+  event_not_found: [404, 'No event with this id was told to the caller.'],
   idempotency_key_missing: [400, 'The header `X-Idempotency-Key` is required.'],
   idempotency_key_invalid: [
     400,

@@ -7,10 +7,12 @@ import { cancelPaymentRoute } from './routes/cancel-payment.ts';
 import { capturePaymentRoute } from './routes/capture-payment.ts';
 import { createPaymentRoute } from './routes/create-payment.ts';
 import { createRefundRoute } from './routes/create-refund.ts';
+import { listEventsRoute } from './routes/list-events.ts';
 import { listPaymentsRoute } from './routes/list-payments.ts';
 import { listRefundsRoute } from './routes/list-refunds.ts';
 import { payRoutes } from './routes/pay.ts';
 import { readBalanceRoute } from './routes/read-balance.ts';
+import { readEventRoute } from './routes/read-event.ts';
 import { readPaymentRoute } from './routes/read-payment.ts';
 import { readRefundRoute } from './routes/read-refund.ts';
 import type { Merchant } from './store/merchants.ts';
@@ -22,12 +24,18 @@ declare module 'fastify' {
   }
 }
 
+export type CheckoutPluginOptions = {
+  deps: CheckoutDeps;
+  /** Calls of another area for the same callers: they come to it authenticated, with `request.merchant` set. */
+  webhookRoutes: (api: FastifyInstance) => Promise<void>;
+};
+
 /** What merchants' servers call, and the page their customers pay on, below `CHECKOUT_BASE_URL`. */
-export const checkout: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => {
+export const checkout: FastifyPluginAsync<CheckoutPluginOptions> = async (app, { deps, webhookRoutes }) => {
   await app.register(payRoutes, deps);
   await app.register(async (api) => {
     api.decorateRequest('merchant', null as unknown as Merchant);
-    // One for both scopes: the rate is the merchant's.
+    // One for all scopes: the rate is the merchant's.
     const rates = createRequestRates();
 
     await api.register(async (payments) => {
@@ -51,6 +59,13 @@ export const checkout: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => {
         takeNoBody(reads);
         await reads.register(readRefundRoute, deps);
       });
+    });
+
+    await api.register(async (webhooks) => {
+      authenticate(webhooks, deps, rates, 'webhooks');
+      await webhooks.register(listEventsRoute, deps);
+      await webhooks.register(readEventRoute, deps);
+      await webhookRoutes(webhooks);
     });
   });
 };

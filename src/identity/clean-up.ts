@@ -10,6 +10,7 @@ import {
   deleteGrants,
   deleteSessions,
   deleteSmsConversion,
+  deleteStrayEvents,
   deleteStrayLogoutDeliveries,
   deleteStrayOneTimeCodes,
   keepPartitions,
@@ -20,6 +21,7 @@ const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const oneTimeCodeDays = 2;
 const logoutDeliveryDays = 30;
+const eventDays = 30;
 
 type Item = { table: string; keptMs: number; deleteBatch: DeleteBatch };
 
@@ -45,6 +47,7 @@ const items: { [Name in keyof DueBefore]: Item } = {
     keptMs: logoutDeliveryDays * dayMs,
     deleteBatch: deleteStrayLogoutDeliveries,
   },
+  strayEvents: { table: 'events_other', keptMs: eventDays * dayMs, deleteBatch: deleteStrayEvents },
 };
 const names = Object.keys(items) as (keyof DueBefore)[];
 
@@ -69,6 +72,7 @@ export function cleanUpJob(deps: {
         await lockPartitions(tx);
         await keepPartitions(tx, 'one_time_codes', { today, daysKept: oneTimeCodeDays });
         await keepPartitions(tx, 'logout_deliveries', { today, daysKept: logoutDeliveryDays });
+        await keepPartitions(tx, 'events', { today, daysKept: eventDays });
       });
       const before = dueBefore(today);
       for (const name of names) {
@@ -112,5 +116,6 @@ function dueBefore(now: Date): DueBefore {
     smsConversion: before('smsConversion'),
     strayOneTimeCodes: before('strayOneTimeCodes'),
     strayLogoutDeliveries: before('strayLogoutDeliveries'),
+    strayEvents: before('strayEvents'),
   };
 }

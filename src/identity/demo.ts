@@ -64,7 +64,7 @@ export async function seedIdentity(
       clientId: merchant.clientId,
       name: 'Demo Merchant',
       grantTypes: ['client_credentials'],
-      scopes: ['payments', 'refunds'],
+      scopes: ['payments', 'refunds', 'webhooks'],
       secretHash: createHash('sha256').update(merchant.clientSecret).digest(),
       identityDocuments: false,
       merchantId: merchant.merchantId,

@@ -3,6 +3,7 @@ import type { Database, Transaction } from '../platform/db.ts';
 import { addJob } from '../platform/jobs.ts';
 import type { UserId } from './domain/user.ts';
 import { backchannelLogout, type LogoutNotice } from './logout-notice.ts';
+import { tellOfEndedSessions } from './partner-events.ts';
 import {
   endClientPart,
   endClientSessionsOfSessions,
@@ -41,9 +42,11 @@ export async function endParts(
   { reason, at }: { reason: SessionEndReason; at: Date },
 ): Promise<void> {
   if (sessions.length === 0) return;
-  const toTell = await endClientSessionsOfSessions(tx, sessions, at);
+  const parts = await endClientSessionsOfSessions(tx, sessions, at);
   await revokeGrantsOfSessions(tx, sessions, { reason, at });
-  for (const { userId, sid, clientId } of toTell) {
+  await tellOfEndedSessions(tx, parts, at);
+  for (const { userId, sid, clientId, wantsLogoutToken } of parts) {
+    if (!wantsLogoutToken) continue;
     const notice: LogoutNotice = { userId, sid, clientId, deliveryId: randomUUID() };
     // One at a time for each client, after everything else: a partner that does not answer holds up nobody else.
     await addJob(tx, backchannelLogout.name, notice, {

@@ -14,6 +14,7 @@ import {
   type UserRefusalCode,
   userRefusals,
 } from './domain/user.ts';
+import { tellOfUser } from './partner-events.ts';
 import { endSessions } from './session-end.ts';
 import { writeAudit } from './store/audit.ts';
 import {
@@ -132,6 +133,7 @@ async function updateProfileIn(
   const at = deps.now();
   await setProfile(tx, deps.documentsKey, { id: userId, profile, at });
   await writeAudit(tx, { userId, at, actor, action: 'user.profile_updated', details: { fields } });
+  await tellOfUser(tx, { userId, at, type: 'user.updated', fields });
   return fields;
 }
 
@@ -157,6 +159,7 @@ export async function deactivateUser(deps: Pick<UserDeps, 'db' | 'now'>, named: 
     await setActive(tx, { id: userId, active: false, at });
     const sessionsEnded = await endSessions(tx, { userId, reason: 'deactivated', at });
     await writeAudit(tx, { userId, at, actor, action: 'user.deactivated', details: { sessionsEnded } });
+    await tellOfUser(tx, { userId, at, type: 'user.deactivated' });
     return true;
   });
 }
@@ -170,6 +173,7 @@ export async function reactivateUser(deps: Pick<UserDeps, 'db' | 'now'>, named: 
     const at = deps.now();
     await setActive(tx, { id: userId, active: true, at });
     await writeAudit(tx, { userId, at, actor, action: 'user.reactivated' });
+    await tellOfUser(tx, { userId, at, type: 'user.reactivated' });
     return true;
   });
 }
@@ -197,6 +201,7 @@ async function changePhoneIn(
   const sessionsEnded = await endSessions(tx, { userId, reason: 'phone_changed', at });
   const details = { fields: ['phone'], sessionsEnded };
   await writeAudit(tx, { userId, at, actor, action: 'user.phone_changed', details });
+  await tellOfUser(tx, { userId, at, type: 'user.updated', fields: ['phone'] });
   return true;
 }
 
@@ -271,6 +276,7 @@ export async function mergeUsers(
     if (decision.step === 'nothing_left') return { survivorId: decision.survivorId, merged: false };
 
     const at = deps.now();
+    const mergedIds = [...(await findOldUserIds(tx, absorbedId)), absorbedId];
     await setMergedInto(tx, { ...ids, at });
     await moveOldUserIds(tx, { ...ids, at });
     let sessionsEnded = await endSessions(tx, { userId: absorbedId, reason: 'merged', at });
@@ -285,6 +291,9 @@ export async function mergeUsers(
     await deps.onMerged(tx, ids);
     const details = { absorbedId, phone, sessionsEnded };
     await writeAudit(tx, { userId: survivorId, at, actor, action: 'user.merged', details });
+    await tellOfUser(tx, { userId: survivorId, at, type: 'user.merged', mergedIds });
+    if (phone === 'take')
+      await tellOfUser(tx, { userId: survivorId, at, type: 'user.updated', fields: ['phone'] });
     return { survivorId, merged: true };
   });
 }

@@ -195,12 +195,14 @@ async function grantToServerRole(client: pg.Client, serverUrl: string): Promise<
     do $grants$
     declare
       server_role text := current_setting('tollgate.server_role');
+      areas text[] := array(
+        select nspname from pg_namespace where nspname in ('identity', 'checkout', 'webhooks', 'graphile_worker'));
       area text;
       item record;
     begin
       execute format('grant usage on schema tollgate to %I', server_role);
       execute format('grant select on all tables in schema tollgate to %I', server_role);
-      foreach area in array array['identity', 'checkout', 'graphile_worker'] loop
+      foreach area in array areas loop
         execute format('grant usage on schema %I to %I', area, server_role);
         execute format('grant usage on all sequences in schema %I to %I', area, server_role);
         execute format('grant execute on all functions in schema %I to %I', area, server_role);
@@ -209,7 +211,7 @@ async function grantToServerRole(client: pg.Client, serverUrl: string): Promise<
         select n.nspname as area, c.relname as name, n.nspname = 'graphile_worker' as is_queue,
           exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'append_only') as is_append_only
         from pg_class c join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname in ('identity', 'checkout', 'graphile_worker') and c.relkind in ('r', 'p', 'v')
+        where n.nspname = any (areas) and c.relkind in ('r', 'p', 'v')
       loop
         if item.is_append_only then
           execute format('revoke all on %I.%I from %I', item.area, item.name, server_role);

@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 
 /** The document at `/api/openapi.json` is made from the schemas that also check the requests. */
 export async function describeApi(
@@ -26,3 +27,34 @@ export async function describeApi(
     },
   });
 }
+
+const ProblemJson = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.Optional(Type.String()),
+    code: Type.String(),
+    requestId: Type.String(),
+    retryable: Type.Boolean(),
+    errors: Type.Optional(Type.Array(Type.Object({}, { additionalProperties: true }))),
+  },
+  { description: 'A problem document' },
+);
+
+/** What a call of the payment API may be refused with. */
+export const problems = Object.fromEntries(
+  [
+    [400, 'The body or a header is malformed'],
+    [401, 'Credentials are missing or wrong'],
+    [403, 'Not allowed for this merchant'],
+    [404, 'Not found'],
+    [409, 'The state does not allow it'],
+    [422, 'A rule refuses it'],
+    [429, 'Too many requests'],
+    [503, 'Try again: the same request goes on'],
+  ].map(([status, description]) => [
+    status,
+    { description, content: { 'application/problem+json': { schema: ProblemJson } } },
+  ]),
+);

@@ -8,3 +8,5 @@ export function uuid7(at: Date): string {
   bytes[8] = 0x80 | ((bytes[8] as number) & 0x3f);
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
+
+export const uuid7Form = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

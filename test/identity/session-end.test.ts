@@ -431,7 +431,8 @@ test('a session that is being used at this moment is left alone, and lives on wh
 const emptyTables = () =>
   own.run(sql`
     truncate identity.authorization_codes, identity.grants, identity.sessions, identity.client_sessions,
-      identity.budgets, identity.sms_conversion, identity.one_time_codes, identity.logout_deliveries`);
+      identity.budgets, identity.sms_conversion, identity.one_time_codes, identity.logout_deliveries,
+      identity.events`);
 
 /** One row of each table on either side of the line, a millisecond apart. */
 async function addRowsAroundTheLine(): Promise<void> {
@@ -470,6 +471,9 @@ async function addRowsAroundTheLine(): Promise<void> {
     await own.run(sql`
       insert into identity.logout_deliveries (user_id, delivery_id, client_id, sid, attempt, at, outcome)
       values (${id}, ${id}, ${name}, ${id}, 1, ${daysAgo(30, extraMs)}, 'failed')`);
+    await own.run(sql`
+      insert into identity.events (client_id, event_id, created_at, user_id, object_id, type, payload)
+      values (${name}, ${id}, ${daysAgo(30, extraMs)}, ${id}, ${id}, 'session.ended', '{}')`);
   }
 }
 
@@ -479,6 +483,7 @@ const rowsByTable = () =>
       select 'authorization_codes' as "table", client_id as name from identity.authorization_codes
       union all select 'budgets', key from identity.budgets
       union all select 'client_sessions', client_id from identity.client_sessions
+      union all select 'events_other', client_id from identity.events
       union all select 'grants', client_id from identity.grants
       union all select 'logout_deliveries_other', client_id from identity.logout_deliveries
       union all select 'one_time_codes_other', phone from identity.one_time_codes
@@ -490,6 +495,7 @@ const tables = [
   'authorization_codes',
   'budgets',
   'client_sessions',
+  'events_other',
   'grants',
   'logout_deliveries_other',
   'one_time_codes_other',

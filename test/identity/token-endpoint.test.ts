@@ -916,7 +916,7 @@ test('T39 R43 a merchant’s token is for the checkout, and one token is for one
   const merchant = { client_id: 'demo-merchant', client_secret: 'demo-merchant-secret' };
   const form = { grant_type: 'client_credentials' };
   const all = given(await tokenCall(service, { ...merchant, ...form }));
-  assert.equal(all.scope, 'payments refunds');
+  assert.equal(all.scope, 'payments refunds webhooks');
   assert.equal(claimsOf(all.access_token).aud, service.config.server.urls.checkout);
   assert.equal(await userinfo(all.access_token), 401);
   const one = given(await tokenCall(service, { ...merchant, ...form, scope: 'refunds' }));

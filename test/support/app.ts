@@ -5,6 +5,7 @@ import { type Database, openDatabase } from '../../src/platform/db.ts';
 import type { HttpServer } from '../../src/platform/http.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
+import type { Resolve } from '../../src/platform/outgoing.ts';
 import { testDatabaseUrl } from './database.ts';
 
 export type TestApp = {
@@ -38,7 +39,10 @@ export function createTestClock(): TestClock {
  * The whole service on a database of its own, reached with `app.inject` or, after `app.listen`, over HTTP. Only the
  * clock and the receiver of texts are not the real ones; what is logged is kept for the test to read.
  */
-export async function startTestApp(env: Record<string, string> = {}): Promise<TestApp> {
+export async function startTestApp(
+  env: Record<string, string> = {},
+  replaced: { resolve?: Resolve } = {},
+): Promise<TestApp> {
   const url = env.DATABASE_URL ?? (await testDatabaseUrl());
   const config = loadConfig({ DATABASE_URL: url, LOG_LEVEL: 'trace', ...env });
   const logLines: string[] = [];
@@ -56,7 +60,7 @@ export async function startTestApp(env: Record<string, string> = {}): Promise<Te
     },
     async close() {},
   };
-  const areas = await openAreas({ config, db, log, metrics, now: clock.now, sms });
+  const areas = await openAreas({ config, db, log, metrics, now: clock.now, sms, ...replaced });
   if (config.server.demo) await seedDemo(areas, config.server.urls.base);
   const lifecycle = { started: true, draining: false };
   const health = { lifecycle, db, migrationLevel: '', metricsText: () => metrics.registry.metrics() };

@@ -40,7 +40,7 @@ export type PaymentAnswer = {
 /** A call of a merchant's server; the key is new unless one is given, and null leaves it out. */
 export function call(
   service: TestApp,
-  method: 'GET' | 'POST',
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   path: string,
   options: {
     body?: unknown;
@@ -157,7 +157,7 @@ export async function addMerchant(
   service: TestApp,
   terms: Partial<Omit<Merchant, 'terminals' | 'disabledAt'>> & { scopes?: string[] } = {},
 ): Promise<TestMerchant> {
-  const { scopes = ['payments', 'refunds'], ...given } = terms;
+  const { scopes = ['payments', 'refunds', 'webhooks'], ...given } = terms;
   const merchantId = given.merchantId ?? `M${randomBytes(6).toString('hex')}`;
   const at = service.clock.now();
   const secret = randomBytes(24).toString('base64url');

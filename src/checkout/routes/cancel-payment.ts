@@ -1,11 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { problems } from '../../platform/openapi.ts';
+import { uuid7Form } from '../../platform/uuid7.ts';
 import { cancelPayment } from '../cancel.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
 import { PaymentJson } from './json.ts';
-import { IdParams, idForm, KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
+import { IdParams, KeyHeaders, merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Cancel a payment',
@@ -24,7 +26,7 @@ export const cancelPaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async
     { schema, preValidation: async (request) => void idempotencyKeyOf(request) },
     async (request, reply) => {
       const { merchant, params } = request;
-      if (!idForm.test(params.id)) throw refuse('payment_not_found');
+      if (!uuid7Form.test(params.id)) throw refuse('payment_not_found');
       const id = params.id as PaymentId;
       const call = callOf(request, merchant.merchantId, 'cancel_payment');
       return answerOnce(deps, request, reply, call, (former) => cancelPayment(deps, call, id, former));

@@ -1,5 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
+import { problems } from '../../platform/openapi.ts';
+import { uuid7Form } from '../../platform/uuid7.ts';
 import { capturePayment } from '../capture.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
@@ -7,7 +9,7 @@ import { refuse } from '../errors.ts';
 import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
 import { moneyOf } from './amounts.ts';
 import { MoneyJson, PaymentJson } from './json.ts';
-import { IdParams, idForm, KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
+import { IdParams, KeyHeaders, merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Capture an authorised payment',
@@ -26,7 +28,7 @@ export const capturePaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = asyn
     { schema, preValidation: async (request) => void idempotencyKeyOf(request) },
     async (request, reply) => {
       const { merchant, params, body } = request;
-      if (!idForm.test(params.id)) throw refuse('payment_not_found');
+      if (!uuid7Form.test(params.id)) throw refuse('payment_not_found');
       const call = callOf(request, merchant.merchantId, 'capture_payment');
       return answerOnce(deps, request, reply, call, async (former) => {
         const wish = { id: params.id as PaymentId, amount: body.amount && moneyOf(body.amount) };

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
+import { problems } from '../../platform/openapi.ts';
 import { Refusal } from '../../platform/problem.ts';
 import { currentPayment } from '../cancel.ts';
 import type { CheckoutDeps } from '../deps.ts';
@@ -12,7 +13,7 @@ import { insertPaymentOnce } from '../store/idempotency.ts';
 import type { Merchant } from '../store/merchants.ts';
 import { moneyOf } from './amounts.ts';
 import { MetadataJson, MoneyJson, PaymentJson, paymentJson, textJson } from './json.ts';
-import { KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
+import { KeyHeaders, merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Create a payment',

@@ -1,5 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
+import { problems } from '../../platform/openapi.ts';
+import { uuid7Form } from '../../platform/uuid7.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
@@ -7,7 +9,7 @@ import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
 import { createRefund } from '../refund.ts';
 import { moneyOf } from './amounts.ts';
 import { MetadataJson, MoneyJson, RefundJson, textJson } from './json.ts';
-import { idForm, KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
+import { KeyHeaders, merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Refund a payment',
@@ -40,7 +42,7 @@ export const createRefundRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async 
     { schema, preValidation: async (request) => void idempotencyKeyOf(request) },
     async (request, reply) => {
       const { merchant, body } = request;
-      if (!idForm.test(body.paymentId)) throw refuse('payment_not_found');
+      if (!uuid7Form.test(body.paymentId)) throw refuse('payment_not_found');
       const call = callOf(request, merchant.merchantId, 'create_refund');
       return answerOnce(deps, request, reply, call, async (former) => {
         const wish = {

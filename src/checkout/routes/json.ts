@@ -85,6 +85,44 @@ export const RefundJson = Type.Object({
   version: Type.Integer(),
 });
 
+/** The object in `data` is a payment or a refund as it stood then; later versions of the API may add to it. */
+export const EventJson = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    type: Type.String(),
+    timestamp: Time,
+    apiVersion: Type.String(),
+    merchantId: Type.String(),
+    test: Type.Boolean(),
+    sequence: Type.Integer(),
+    data: Type.Object(
+      {
+        object: Type.Object({}, { additionalProperties: true }),
+        previousStatus: nullable(Type.String()),
+      },
+      { additionalProperties: true },
+    ),
+  },
+  {
+    additionalProperties: true,
+    examples: [
+      {
+        id: '0199d3a2-5c1e-7b60-9f0e-3d1c5a7b9e02',
+        type: 'payment.succeeded',
+        timestamp: '2026-01-22T14:31:02.345Z',
+        apiVersion: '2026-11-01',
+        merchantId: 'DEMOMERCHANT001',
+        test: true,
+        sequence: 3,
+        data: {
+          object: { id: '0199d3a2-1f00-7a11-8c3d-2b6e4f8a1c01', status: 'succeeded', version: 3 },
+          previousStatus: 'pending',
+        },
+      },
+    ],
+  },
+);
+
 export function moneyJson(money: Money) {
   return { value: formatMoney(money), currency: money.currency };
 }

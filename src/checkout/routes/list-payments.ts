@@ -1,11 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
+import { problems } from '../../platform/openapi.ts';
+import { PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import { listPayments } from '../store/payments.ts';
 import { PaymentJson, paymentJson, textJson } from './json.ts';
-import { merchantSecurity, problems } from './openapi-parts.ts';
-import { PageQuery, pageJson, pageOf } from './paging.ts';
+import { merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   summary: 'List payments, newest first',

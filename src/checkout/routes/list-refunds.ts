@@ -1,12 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
+import { problems } from '../../platform/openapi.ts';
+import { PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import type { RefundId } from '../domain/refund.ts';
 import { listRefunds } from '../store/refunds.ts';
 import { RefundJson, refundJson } from './json.ts';
-import { merchantSecurity, problems } from './openapi-parts.ts';
-import { PageQuery, pageJson, pageOf } from './paging.ts';
+import { merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   summary: 'List refunds, newest first',

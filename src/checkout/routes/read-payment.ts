@@ -1,11 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { problems } from '../../platform/openapi.ts';
+import { uuid7Form } from '../../platform/uuid7.ts';
 import { currentPayment } from '../cancel.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { idempotencyKeyOf } from '../idempotency.ts';
 import { PaymentJson, paymentJson } from './json.ts';
-import { IdParams, idForm, KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
+import { IdParams, KeyHeaders, merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   tags: ['Payments'],
@@ -17,7 +19,7 @@ const schema = {
 /** A read is never replayed: whoever polls with one key must see the change. */
 export const readPaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async (app, deps) => {
   const read = async (merchantId: string, id: string) => {
-    const payment = idForm.test(id) ? await currentPayment(deps, merchantId, id as PaymentId) : undefined;
+    const payment = uuid7Form.test(id) ? await currentPayment(deps, merchantId, id as PaymentId) : undefined;
     if (!payment) throw refuse('payment_not_found');
     return paymentJson(deps, payment);
   };

@@ -1,11 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { problems } from '../../platform/openapi.ts';
+import { uuid7Form } from '../../platform/uuid7.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { RefundId } from '../domain/refund.ts';
 import { refuse } from '../errors.ts';
 import { idempotencyKeyOf } from '../idempotency.ts';
 import { findRefund } from '../store/refunds.ts';
 import { RefundJson, refundJson } from './json.ts';
-import { IdParams, idForm, KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
+import { IdParams, KeyHeaders, merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   tags: ['Refunds'],
@@ -16,7 +18,7 @@ const schema = {
 
 export const readRefundRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async (app, deps) => {
   const read = async (merchantId: string, id: string) => {
-    const refund = idForm.test(id) ? await findRefund(deps.db, merchantId, id as RefundId) : undefined;
+    const refund = uuid7Form.test(id) ? await findRefund(deps.db, merchantId, id as RefundId) : undefined;
     if (!refund) throw refuse('refund_not_found');
     return refundJson(refund);
   };

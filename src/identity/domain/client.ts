@@ -5,7 +5,7 @@ export type GrantType = (typeof grantTypes)[number];
 
 /** Scopes about a person, and scopes of the checkout; the two are for different audiences. */
 export const personScopes = ['openid', 'profile', 'phone'] as const;
-export const merchantScopes = ['payments', 'refunds'] as const;
+export const merchantScopes = ['payments', 'refunds', 'webhooks'] as const;
 
 /** Clients of our own. The server makes them at start, and their secret follows from ours. */
 export const builtInClientIds: readonly string[] = ['tollgate-checkout'];

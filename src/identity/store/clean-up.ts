@@ -54,6 +54,12 @@ export const deleteStrayLogoutDeliveries: DeleteBatch = (db, before, limit) =>
       select ctid from identity.logout_deliveries_other where at < ${before}
       limit ${limit} for update skip locked))`);
 
+export const deleteStrayEvents: DeleteBatch = (db, before, limit) =>
+  db.run(sql`
+    delete from identity.events_other where ctid = any (array(
+      select ctid from identity.events_other where created_at < ${before}
+      limit ${limit} for update skip locked))`);
+
 /** Two nodes that make the same partition at the same moment would make each other fail. */
 export async function lockPartitions(tx: Transaction): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('identity.keep_partitions'))`);
@@ -61,7 +67,7 @@ export async function lockPartitions(tx: Transaction): Promise<void> {
 
 export async function keepPartitions(
   tx: Transaction,
-  parent: 'one_time_codes' | 'logout_deliveries',
+  parent: 'one_time_codes' | 'logout_deliveries' | 'events',
   { today, daysKept }: { today: Date; daysKept: number },
 ): Promise<void> {
   const day = today.toISOString().slice(0, 10);
@@ -76,6 +82,7 @@ export type DueBefore = {
   smsConversion: Date;
   strayOneTimeCodes: Date;
   strayLogoutDeliveries: Date;
+  strayEvents: Date;
 };
 
 /** How many rows wait to be deleted, counted up to `most`: beyond it the number no longer matters, but its cost would. */
@@ -99,5 +106,7 @@ export async function countDue(
       (select count(*)::int from (select from identity.one_time_codes_other
         where created_at < ${before.strayOneTimeCodes} limit ${most}) due) as stray_one_time_codes,
       (select count(*)::int from (select from identity.logout_deliveries_other
-        where at < ${before.strayLogoutDeliveries} limit ${most}) due) as stray_logout_deliveries`);
+        where at < ${before.strayLogoutDeliveries} limit ${most}) due) as stray_logout_deliveries,
+      (select count(*)::int from (select from identity.events_other
+        where created_at < ${before.strayEvents} limit ${most}) due) as stray_events`);
 }

@@ -12,8 +12,8 @@ export type SessionEndReason =
   | 'phone_changed'
   | 'operator';
 
-/** A client with an address for back-channel logout that took part in a session. */
-export type ClientToTell = SessionKey & { clientId: string };
+/** A client that took part in a session, and whether it has an address for back-channel logout. */
+export type EndedPart = SessionKey & { clientId: string; wantsLogoutToken: boolean };
 
 /**
  * Ends one session of a person, or all of them, and tells which were open. Whoever ends a session does this first
@@ -69,13 +69,13 @@ export async function revokeGrantsOfSessions(
     where g.user_id = ended.user_id and g.sid = ended.sid and g.revoked_at is null`);
 }
 
-/** Ends every client's part of the sessions, and tells which of those clients want to know. */
+/** Ends every client's part of the sessions, and tells whose parts were open. */
 export async function endClientSessionsOfSessions(
   tx: Transaction,
   sessions: readonly SessionKey[],
   at: Date,
-): Promise<ClientToTell[]> {
-  return tx.many<ClientToTell>(sql`
+): Promise<EndedPart[]> {
+  return tx.many<EndedPart>(sql`
     with parts as (
       update identity.client_sessions c set ended_at = ${at}
       from unnest(${sessions.map((session) => session.userId)}::uuid[],
@@ -83,9 +83,10 @@ export async function endClientSessionsOfSessions(
       where c.user_id = ended.user_id and c.sid = ended.sid and c.ended_at is null
       returning c.user_id, c.sid, c.client_id
     )
-    select parts.user_id, parts.sid, parts.client_id
+    select parts.user_id, parts.sid, parts.client_id,
+      clients.backchannel_logout_uri is not null as wants_logout_token
     from parts join identity.clients on clients.client_id = parts.client_id
-    where clients.backchannel_logout_uri is not null and clients.disabled_at is null
+    where clients.disabled_at is null
     order by parts.user_id, parts.sid, parts.client_id`);
 }
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { commonRefusals, refuserOf } from '../../platform/problem.ts';
-import { idForm } from './openapi-parts.ts';
+import { commonRefusals, refuserOf } from './problem.ts';
+import { uuid7Form } from './uuid7.ts';
 
 const refuse = refuserOf(commonRefusals);
 
@@ -37,7 +37,7 @@ function timeOf(parameter: string, text: string | undefined): Date | null {
 
 function idOf(cursor: string): string {
   const id = Buffer.from(cursor, 'base64url').toString();
-  if (idForm.test(id)) return id;
+  if (uuid7Form.test(id)) return id;
   throw refuse('invalid_request', undefined, {
     errors: [{ parameter: 'cursor', detail: 'It is not a cursor of ours.' }],
   });

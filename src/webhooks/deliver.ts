@@ -1,0 +1,92 @@
+import type { WebhookDeps } from './deps.ts';
+import { type Owner, ownerOf } from './domain/owner.ts';
+import { hasFailedTooLong, nextAttemptAt, wishOf } from './domain/retry.ts';
+import { disableEndpoint } from './endpoints.ts';
+import { type Answer, send } from './send.ts';
+import type { Delivery } from './store/deliveries.ts';
+import { type Claim, claimDue, lockClaims, makeNextDue, settle } from './store/queue.ts';
+
+/** Longer than one delivery can take with everything around it. After a kill, its event waits so long. */
+const leaseMs = 30_000;
+
+/**
+ * How many may be under way at once, on all nodes together. One that has been failing gets fewer, because most of what
+ * it takes are time limits.
+ */
+const limits = { perEndpoint: 8, perFailingEndpoint: 2, perOwner: 16 };
+
+/** Takes what is due, for nobody else to take. */
+export async function takeDue(deps: WebhookDeps, limit: number): Promise<Claim[]> {
+  return deps.db.transaction(async (tx) => {
+    if (!(await lockClaims(tx))) return [];
+    const now = deps.now();
+    const leaseUntil = new Date(now.getTime() + leaseMs);
+    return claimDue(tx, { now, leaseUntil, limit, ...limits });
+  });
+}
+
+/** Delivers one event to one endpoint, once, and writes down what came of it. */
+export async function deliver(deps: WebhookDeps, claim: Claim): Promise<void> {
+  const owner = ownerOf(claim.owner);
+  const begunAt = deps.now();
+  const answer = await answerTo(deps, owner, claim);
+  const at = deps.now();
+  const wishMs = answer.status === null ? 0 : wishOf({ ...answer, status: answer.status }, at);
+  const next =
+    answer.delivered || answer === eventIsGone
+      ? undefined
+      : nextAttemptAt({
+          attempt: claim.attempts,
+          at,
+          queuedAt: claim.queuedAt,
+          chance: deps.chance(),
+          wishMs,
+        });
+  const delivery: Delivery = {
+    deliveryId: deps.newId(),
+    eventId: claim.eventId,
+    type: claim.type,
+    attempt: claim.attempts,
+    at: begunAt,
+    result: answer.delivered ? 'delivered' : next ? 'failed' : 'given_up',
+    responseStatus: answer.status,
+    responseBody: answer.body,
+    durationMs: answer.durationMs,
+    detail: answer.detail,
+    nextAttemptAt: next ?? null,
+  };
+  const before = await deps.db.transaction(async (tx) => {
+    const settled = await settle(tx, claim, delivery);
+    if (!next) await makeNextDue(tx, claim, at);
+    return settled;
+  });
+  deps.metrics.deliveries.inc({ result: delivery.result });
+  if (answer.delivered) return;
+
+  const { endpointId, eventId, attempts: attempt } = claim;
+  deps.log.info(
+    { owner: claim.owner, endpointId, eventId, attempt, status: answer.status, result: delivery.result },
+    'webhook not delivered',
+  );
+  const isGone = answer.status === 410;
+  if (before && (isGone || hasFailedTooLong(before.failingSince, at))) {
+    const reason = isGone ? 'gone' : 'failing';
+    await disableEndpoint(deps, owner, endpointId, 'webhooks', reason);
+    deps.metrics.disabled.inc({ reason });
+    deps.log.warn({ owner: claim.owner, endpointId, reason }, 'webhook endpoint disabled');
+  }
+}
+
+async function answerTo(deps: WebhookDeps, owner: Owner, claim: Claim): Promise<Answer> {
+  const body = await deps.sources[owner.kind].payload(deps.db, owner.id, claim.eventId);
+  return body === undefined ? eventIsGone : send(deps, { ...claim, secrets: claim, body });
+}
+
+const eventIsGone: Answer = {
+  delivered: false,
+  status: null,
+  body: null,
+  retryAfter: undefined,
+  durationMs: 0,
+  detail: 'The event is no longer kept.',
+};

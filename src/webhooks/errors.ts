@@ -1,0 +1,15 @@
+import { type RefusalTable, refuserOf } from '../platform/problem.ts';
+
+/** Every refusal of the calls about webhooks. */
+export const webhookRefusals = {
+  webhook_endpoint_not_found: [404, 'No webhook endpoint with this id belongs to the caller.'],
+  webhook_owner_not_found: [404, 'There is no such merchant or partner.'],
+  webhook_url_not_allowed: [422, 'Nothing can be sent to this address.'],
+  webhook_endpoints_exhausted: [422, 'There are sixteen webhook endpoints already; delete one first.'],
+  webhook_endpoint_disabled: [409, 'The webhook endpoint is disabled; enable it first.'],
+  webhook_test_in_progress: [409, 'A test of this webhook endpoint is under way.'],
+  replay_too_large: [422, 'More than 10,000 events lie in this range; ask for a shorter one.'],
+  event_not_found: [404, 'No event with this id was told to the caller.'],
+} as const satisfies RefusalTable;
+
+export const refuse = refuserOf(webhookRefusals);

@@ -1,0 +1,24 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { problems } from '../../platform/openapi.ts';
+import { rotateSecret } from '../endpoints.ts';
+import type { WebhookRouteDeps } from '../plugin.ts';
+import { callerOf, endpointIdOf } from './caller.ts';
+import { EndpointWithSecretJson, endpointJson, IdParams, merchantSecurity } from './json.ts';
+
+const schema = {
+  summary: 'Give a webhook endpoint a new secret',
+  description:
+    'For 24 hours both the new and the former secret sign. Rotated again within that time, the oldest one stops at once.',
+  tags: ['Webhooks'],
+  security: merchantSecurity,
+  params: IdParams,
+  response: { 200: EndpointWithSecretJson, ...problems },
+};
+
+export const rotateSecretRoute: FastifyPluginAsyncTypebox<WebhookRouteDeps> = async (app, deps) => {
+  app.post('/v1/webhook-endpoints/:id/rotate-secret', { schema }, async (request, reply) => {
+    const { owner, actor } = callerOf(deps, request);
+    const { endpoint, secret } = await rotateSecret(deps, owner, endpointIdOf(request), actor);
+    return reply.header('cache-control', 'no-store').send({ ...endpointJson(endpoint), secret });
+  });
+};
