@@ -4,7 +4,6 @@ import { type Checkout, openCheckout, walletCallback } from './checkout/checkout
 import { checkoutRefusals } from './checkout/errors.ts';
 import { moveWallets } from './checkout/move-wallets.ts';
 import { checkout as checkoutPlugin } from './checkout/plugin.ts';
-import * as checkoutEvents from './checkout/store/events.ts';
 import type { Config } from './config.ts';
 import { demoCredentials } from './demo.ts';
 import { demoShop, type ShopOptions } from './demo-shop/shop.ts';
@@ -16,8 +15,6 @@ import { authenticateMerchant } from './identity/merchant-clients.ts';
 import { identityApi, identityPages } from './identity/plugin.ts';
 import { keepBuiltInClient } from './identity/register-client.ts';
 import type { SmsSender } from './identity/sms/sender.ts';
-import { writeAudit } from './identity/store/audit.ts';
-import * as identityEvents from './identity/store/events.ts';
 import { findSurvivor } from './identity/store/users.ts';
 import { type Merge, mergeUsers } from './identity/users.ts';
 import { LandingPage } from './landing-page.tsx';
@@ -36,7 +33,8 @@ import { commonRefusals } from './platform/problem.ts';
 import { deriveKey } from './platform/seal.ts';
 import { swaggerUi } from './platform/swagger-ui.ts';
 import { seedAreas } from './seed-demo.ts';
-import type { EventSource, WebhookDeps } from './webhooks/deps.ts';
+import { webhookOwners } from './webhook-owners.ts';
+import type { WebhookDeps } from './webhooks/deps.ts';
 import { webhookRefusals } from './webhooks/errors.ts';
 import { webhooks as webhooksPlugin } from './webhooks/plugin.ts';
 import { openWebhooks } from './webhooks/webhooks.ts';
@@ -102,13 +100,7 @@ export async function openAreas(options: {
     version,
     registry: metrics.registry,
     resolve,
-    sources: { merchant: sourceOf(checkoutEvents), partner: sourceOf(identityEvents) },
-    async isKnown({ kind, id }) {
-      if (kind === 'merchant') return (await checkout.deps.merchants.find(id)) !== undefined;
-      const client = await identity.deps.clients.find(id);
-      return client !== undefined && client.merchantId === null;
-    },
-    audit: writeAudit,
+    ...webhookOwners(shared.db),
   });
   return {
     identity: identity.deps,
@@ -137,10 +129,6 @@ async function keepWalletClient(identity: IdentityDeps, config: Config) {
     redirectUri: walletCallback(config.server.urls.checkout),
   });
   return { issuer: identity.issuer.issuer, clientId, clientSecret };
-}
-
-function sourceOf(events: typeof checkoutEvents | typeof identityEvents): EventSource {
-  return { payload: events.findEventPayload, find: events.findEventKey, list: events.listEventKeys };
 }
 
 /** In local a newcomer finds a partner, a merchant and people to try things with. */

@@ -12,6 +12,7 @@ const groups: Record<string, () => Promise<AddGroup>> = {
   terminal: async () => (await import('./terminal.ts')).terminalCommands,
   payment: async () => (await import('./payment.ts')).paymentCommands,
   wallet: async () => (await import('./wallet.ts')).walletCommands,
+  webhook: async () => (await import('./webhook.ts')).webhookCommands,
   keys: async () => (await import('./keys.ts')).keysCommands,
   audit: async () => (await import('./audit.ts')).auditCommands,
   'verify-ledger': async () => (await import('./verify-ledger.ts')).verifyLedgerCommand,

@@ -42,7 +42,7 @@ test('every example is a command line that the command would take', () => {
 });
 
 test('whatever changes something can be told who does it; no option takes a secret itself', () => {
-  const reading = /^(show|list|sessions|balance|events|tail|verify-ledger|doctor)$/;
+  const reading = /^(show|list|sessions|balance|events|deliveries|tail|verify-ledger|doctor)$/;
   for (const { path, command } of all) {
     const names = command.options.map((option) => option.long ?? '');
     if (!reading.test(command.name())) assert.ok(names.includes('--actor'), path);

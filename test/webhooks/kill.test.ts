@@ -5,8 +5,7 @@ import pg from 'pg';
 import { packageRoot } from '../../src/app.ts';
 import { migrate, readMigrations } from '../../src/platform/migrate.ts';
 import { onServer, serverUrl, testDatabaseUrl } from '../support/database.ts';
-import { basic, cards, order, type PaymentAnswer } from '../support/merchant.ts';
-import { formsOf } from '../support/partner.ts';
+import { basic, cardFormOf, cards, order, type PaymentAnswer } from '../support/merchant.ts';
 import { answering, type EndpointAnswer, type Receiver, startReceiver } from '../support/receiver.ts';
 import { type OwnServer, startOwnServer, until } from '../support/server.ts';
 
@@ -74,7 +73,7 @@ test('receivers that do not answer hold up neither other background work nor a s
 
   const payment = await post<PaymentAnswer>(server, '/v1/payments', order);
   const url = payment.confirmation.confirmationUrl.replace(/^http:\/\/[^/]+/, server.url);
-  const [form] = formsOf(await (await fetch(url)).text());
+  const form = cardFormOf(await (await fetch(url)).text());
   assert.ok(form);
   await fetch(form.action.replace(/^http:\/\/[^/]+/, server.url), {
     method: 'POST',
