@@ -1,4 +1,5 @@
 import { addJob } from '../platform/jobs.ts';
+import { keepContradiction } from './contradictions.ts';
 import type { CheckoutDeps } from './deps.ts';
 import type { OperationOutcome } from './domain/acquirer.ts';
 import type { Money } from './domain/money.ts';
@@ -12,14 +13,7 @@ import { paymentJson } from './routes/json.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { postForSure } from './store/ledger.ts';
 import type { Merchant } from './store/merchants.ts';
-import {
-  findPayment,
-  leaseCapture,
-  lockPayment,
-  postponeCapture,
-  savePayment,
-  takeCapture,
-} from './store/payments.ts';
+import { findPayment, lockPayment, postponeCapture, savePayment, takeCapture } from './store/payments.ts';
 
 const leaseMs = 10_000;
 
@@ -41,7 +35,9 @@ export async function capturePayment(
     if (!before) throw refuse('payment_not_found');
     if (wish.amount && wish.amount.currency !== before.amount.currency) throw refuse('currency_mismatch');
     const minor = wish.amount?.minor ?? before.amount.minor;
-    const asked = advance(before, { type: 'capture_asked', captureId: deps.newId(), minor, at });
+    const leaseUntil = new Date(at.getTime() + leaseMs);
+    const captureId = deps.newId();
+    const asked = advance(before, { type: 'capture_asked', captureId, minor, leaseUntil, at });
     if (!asked.ok) throw refuse(asked.refusal === 'not_due' ? 'payment_not_capturable' : asked.refusal);
     if (asked.payment.status !== 'waiting_for_capture')
       throw new Error(`payment ${wish.id} skipped its capture`);
@@ -55,10 +51,11 @@ export async function capturePayment(
       await insertAnswer(tx, call, answerOf(deps, captured.payment), at);
       return captured.payment;
     }
-    const until = new Date(at.getTime() + leaseMs);
     await savePayment(tx, asked.payment, paymentEvent(deps, before, asked.payment, at));
-    await leaseCapture(tx, { merchantId: merchant.merchantId, id: wish.id, until });
-    await addJob(tx, taskNames.askCapture, keyOf(asked.payment), { runAt: until, key: `capture ${wish.id}` });
+    await addJob(tx, taskNames.askCapture, keyOf(asked.payment), {
+      runAt: leaseUntil,
+      key: `capture ${wish.id}`,
+    });
     return asked.payment;
   });
   if (begun === 'taken') return awaitFormer(deps, call);
@@ -93,7 +90,7 @@ async function conclude(
 }
 
 /** Writes the outcome of a capture down, once. */
-export async function settleCapture(
+async function settleCapture(
   deps: CheckoutDeps,
   payment: WaitingForCapture,
   outcome: OperationOutcome,
@@ -101,7 +98,7 @@ export async function settleCapture(
 ): Promise<Payment | 'refused' | 'unknown'> {
   const merchant = await deps.merchants.find(payment.merchantId);
   if (!merchant || !payment.asked) throw new Error(`capture of payment ${payment.id} is not known`);
-  const { captureId } = payment.asked;
+  const { captureId, leaseUntil } = payment.asked;
   return deps.db.transaction(async (tx) => {
     const before = await lockPayment(tx, payment.merchantId, payment.id);
     if (!before) throw new Error(`payment ${payment.id} is gone`);
@@ -110,8 +107,15 @@ export async function settleCapture(
       if (call) await insertAnswer(tx, call, answerOf(deps, before), at);
       return before;
     }
-    if (before.status !== 'waiting_for_capture' || before.asked?.captureId !== captureId) return 'refused';
-    if (outcome.kind === 'unknown') {
+    if (before.status !== 'waiting_for_capture' || before.asked?.captureId !== captureId) {
+      const { merchantId, id: paymentId } = before;
+      if (outcome.kind === 'done')
+        await keepContradiction(deps, tx, { merchantId, kind: 'capture', reference: captureId, paymentId });
+      return 'refused';
+    }
+    // One that did not get through is sent again, by the same key or by the job: the authorisation still stands.
+    if (outcome.kind === 'unknown' || outcome.kind === 'failed') {
+      if (before.asked.leaseUntil.getTime() !== leaseUntil.getTime()) return 'unknown';
       const until = nextInquiryAt(at, before.asked.inquiries);
       await postponeCapture(tx, { merchantId: payment.merchantId, id: payment.id, until });
       await addJob(tx, taskNames.askCapture, keyOf(payment), { runAt: until, key: `capture ${payment.id}` });
@@ -146,35 +150,44 @@ async function goOn(deps: CheckoutDeps, call: Call, wish: CaptureWish): Promise<
         : undefined;
   if (taken !== undefined && taken !== wanted) throw refuse('capture_declined');
   if (payment.status === 'waiting_for_capture' && payment.asked) {
-    const outcome = await resumeCapture(deps, payment, { impatient: true });
-    return outcome === 'taken' ? awaitFormer(deps, call) : conclude(deps, call, payment, outcome);
+    const taken = await takeUp(deps, payment, { impatient: true });
+    return taken ? conclude(deps, call, taken, await resume(deps, taken)) : awaitFormer(deps, call);
   }
   if (payment.status === 'waiting_for_capture') throw refuse('capture_declined');
   return answerOf(deps, payment);
 }
 
-/** Asks what became of a capture before it is sent again under the same reference. */
-export async function resumeCapture(
+/** What the job does with a capture whose time has come. */
+export async function askAboutCapture(deps: CheckoutDeps, payment: WaitingForCapture): Promise<void> {
+  const taken = await takeUp(deps, payment);
+  if (taken) await settleCapture(deps, taken, await resume(deps, taken));
+}
+
+/** Undefined when somebody else is at it. */
+async function takeUp(
   deps: CheckoutDeps,
   payment: WaitingForCapture,
   options: { impatient?: boolean } = {},
-): Promise<OperationOutcome | 'taken'> {
-  if (!payment.asked) return 'taken';
+): Promise<WaitingForCapture | undefined> {
+  if (!payment.asked) return undefined;
   const { captureId, inquiries } = payment.asked;
   const now = deps.now();
   // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
   const patience = options.impatient && inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
   const until = new Date(now.getTime() + leaseMs);
   const key = { merchantId: payment.merchantId, id: payment.id, captureId };
-  if (!(await takeCapture(deps.db, { ...key, now: patience, until }))) return 'taken';
+  const taken = await takeCapture(deps.db, { ...key, now: patience, until });
+  return taken?.status === 'waiting_for_capture' ? taken : undefined;
+}
+
+/** Asks what became of a capture before it is sent again under the same reference. */
+async function resume(deps: CheckoutDeps, payment: WaitingForCapture): Promise<OperationOutcome> {
+  if (!payment.asked) throw new Error(`payment ${payment.id} has no capture to ask about`);
   const outcome = await deps.acquirer.inquireOperation({
-    reference: captureId,
+    reference: payment.asked.captureId,
     merchantId: payment.merchantId,
   });
-  if (outcome.kind !== 'failed') return outcome;
-  // It never happened, so it is sent again. If that fails too, the first one may still be on its way.
-  const again = await ask(deps, payment);
-  return again.kind === 'failed' ? { kind: 'unknown' } : again;
+  return outcome.kind === 'failed' ? ask(deps, payment) : outcome;
 }
 
 function keyOf(payment: Payment) {

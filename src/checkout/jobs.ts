@@ -4,12 +4,12 @@ import { sql } from '../platform/db.ts';
 import type { Job } from '../platform/jobs.ts';
 import { askAboutAttempt } from './attempt.ts';
 import { endPayment } from './cancel.ts';
-import { resumeCapture, settleCapture } from './capture.ts';
+import { askAboutCapture } from './capture.ts';
 import type { CheckoutDeps } from './deps.ts';
 import type { AttemptId, PaymentId } from './domain/payment.ts';
 import type { RefundId } from './domain/refund.ts';
 import { taskNames } from './inquiries.ts';
-import { resumeRefund, settleRefund } from './refund.ts';
+import { askAboutRefund } from './refund.ts';
 import { type AttemptKey, listReversalsDue, markReversed, takeAttemptsToAsk } from './store/attempts.ts';
 import {
   findPayment,
@@ -52,14 +52,14 @@ export function checkoutJobs(deps: CheckoutDeps): Job[] {
       name: taskNames.askRefund,
       async run(payload) {
         const { merchantId, refundId } = Value.Parse(RefundPayload, payload);
-        await askAboutRefund(deps, merchantId, refundId as RefundId);
+        await refundOfKey(deps, merchantId, refundId as RefundId);
       },
     },
     {
       name: taskNames.askCapture,
       async run(payload) {
         const { merchantId, paymentId } = Value.Parse(PaymentPayload, payload);
-        await askAboutCapture(deps, merchantId, paymentId as PaymentId);
+        await captureOfKey(deps, merchantId, paymentId as PaymentId);
       },
     },
     {
@@ -99,9 +99,9 @@ export async function sweep(deps: CheckoutDeps): Promise<void> {
   const attempts = () => takeAttemptsToAsk(deps.db, { ...due, nextAt });
   await forEach(deps, attempts, (key) => askAboutAttempt(deps, key));
   const refunds = () => listRefundsToAsk(deps.db, due);
-  await forEach(deps, refunds, (key) => askAboutRefund(deps, key.merchantId, key.refundId));
+  await forEach(deps, refunds, (key) => refundOfKey(deps, key.merchantId, key.refundId));
   const captures = () => listCapturesToAsk(deps.db, due);
-  await forEach(deps, captures, (key) => askAboutCapture(deps, key.merchantId, key.paymentId));
+  await forEach(deps, captures, (key) => captureOfKey(deps, key.merchantId, key.paymentId));
   await forEach(
     deps,
     () => listReversalsDue(deps.db, batch),
@@ -128,18 +128,14 @@ async function forEach<Key extends object>(
   }
 }
 
-async function askAboutRefund(deps: CheckoutDeps, merchantId: string, refundId: RefundId): Promise<void> {
+async function refundOfKey(deps: CheckoutDeps, merchantId: string, refundId: RefundId): Promise<void> {
   const refund = await findRefund(deps.db, merchantId, refundId);
-  if (refund?.status !== 'pending') return;
-  const outcome = await resumeRefund(deps, refund);
-  if (outcome !== 'taken') await settleRefund(deps, refund, outcome);
+  if (refund?.status === 'pending') await askAboutRefund(deps, refund);
 }
 
-async function askAboutCapture(deps: CheckoutDeps, merchantId: string, paymentId: PaymentId): Promise<void> {
+async function captureOfKey(deps: CheckoutDeps, merchantId: string, paymentId: PaymentId): Promise<void> {
   const payment = await findPayment(deps.db, merchantId, paymentId);
-  if (payment?.status !== 'waiting_for_capture' || !payment.asked) return;
-  const outcome = await resumeCapture(deps, payment);
-  if (outcome !== 'taken') await settleCapture(deps, payment, outcome);
+  if (payment?.status === 'waiting_for_capture' && payment.asked) await askAboutCapture(deps, payment);
 }
 
 /** Lets go of money that nobody will take. Asked again until the acquirer has done it. */

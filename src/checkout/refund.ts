@@ -1,5 +1,6 @@
 import type { Transaction } from '../platform/db.ts';
 import { addJob } from '../platform/jobs.ts';
+import { keepContradiction } from './contradictions.ts';
 import type { CheckoutDeps } from './deps.ts';
 import type { OperationOutcome } from './domain/acquirer.ts';
 import { formatMoney, type Money } from './domain/money.ts';
@@ -181,7 +182,7 @@ async function conclude(
 }
 
 /** Writes the outcome down, once; undefined while it is not known. */
-export async function settleRefund(
+async function settleRefund(
   deps: CheckoutDeps,
   refund: PendingRefund,
   outcome: OperationOutcome,
@@ -189,22 +190,27 @@ export async function settleRefund(
 ): Promise<Refund | undefined> {
   const merchant = await deps.merchants.find(refund.merchantId);
   if (!merchant) throw new Error(`refund ${refund.id} of an unknown merchant`);
-  if (outcome.kind === 'unknown') {
-    const until = nextInquiryAt(deps.now(), refund.inquiries);
-    await deps.db.transaction(async (tx) => {
-      await postponeRefund(tx, { merchantId: refund.merchantId, refundId: refund.id, until });
-      await addJob(tx, taskNames.askRefund, refundKey(refund), { runAt: until, key: `refund ${refund.id}` });
-    });
-    return undefined;
-  }
   return deps.db.transaction(async (tx) => {
     const payment = await lockPayment(tx, refund.merchantId, refund.paymentId);
     const current = await lockRefund(tx, refund.merchantId, refund.id);
     if (payment?.status !== 'succeeded' || !current) throw new Error(`refund ${refund.id} lost its payment`);
     const at = deps.now();
     if (current.status !== 'pending') {
+      if (current.status === 'canceled' && outcome.kind === 'done') {
+        const { merchantId, id: reference, paymentId } = current;
+        await keepContradiction(deps, tx, { merchantId, kind: 'refund', reference, paymentId });
+      }
       if (call) await insertAnswer(tx, call, answerOf(current), at);
       return current;
+    }
+    // Once our lease is over somebody else may have sent it again: that ours has failed says nothing of theirs.
+    const isOurs = current.leaseUntil.getTime() === refund.leaseUntil.getTime();
+    if (outcome.kind === 'unknown' || (outcome.kind === 'failed' && !isOurs)) {
+      if (!isOurs) return undefined;
+      const until = nextInquiryAt(at, current.inquiries);
+      await postponeRefund(tx, { merchantId: refund.merchantId, refundId: refund.id, until });
+      await addJob(tx, taskNames.askRefund, refundKey(refund), { runAt: until, key: `refund ${refund.id}` });
+      return undefined;
     }
     const { leaseUntil: _, inquiries: __, ...shared } = current;
     const version = current.version + 1;
@@ -236,25 +242,34 @@ async function goOn(deps: CheckoutDeps, call: Call, id: RefundId): Promise<Answe
   const refund = await findRefund(deps.db, call.merchantId, id);
   if (!refund) throw new Error(`key of refund ${id} without its refund`);
   if (refund.status !== 'pending') return answerOf(refund);
-  const outcome = await resumeRefund(deps, refund, { impatient: true });
-  return outcome === 'taken' ? awaitFormer(deps, call) : conclude(deps, call, refund, outcome);
+  const taken = await takeUp(deps, refund, { impatient: true });
+  return taken ? conclude(deps, call, taken, await resume(deps, taken)) : awaitFormer(deps, call);
 }
 
-/**
- * Takes a pending refund up again. The acquirer is asked what became of it before anything is sent a second time; even
- * then the reference is the same, so that it could only ever happen once.
- */
-export async function resumeRefund(
+/** What the job does with a refund whose time has come. */
+export async function askAboutRefund(deps: CheckoutDeps, refund: PendingRefund): Promise<void> {
+  const taken = await takeUp(deps, refund);
+  if (taken) await settleRefund(deps, taken, await resume(deps, taken));
+}
+
+/** Undefined when somebody else is at it. */
+async function takeUp(
   deps: CheckoutDeps,
   refund: PendingRefund,
   options: { impatient?: boolean } = {},
-): Promise<OperationOutcome | 'taken'> {
+): Promise<PendingRefund | undefined> {
   const now = deps.now();
   // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
   const patience = options.impatient && refund.inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
   const until = new Date(now.getTime() + leaseMs);
-  const key = { merchantId: refund.merchantId, refundId: refund.id };
-  if (!(await takeRefund(deps.db, { ...key, now: patience, until }))) return 'taken';
+  return takeRefund(deps.db, { ...refundKey(refund), now: patience, until });
+}
+
+/**
+ * Goes on with a refund. The acquirer is asked what became of it before anything is sent a second time; even then the
+ * reference is the same, so that it could only ever happen once.
+ */
+async function resume(deps: CheckoutDeps, refund: PendingRefund): Promise<OperationOutcome> {
   const outcome = await deps.acquirer.inquireOperation({
     reference: refund.id,
     merchantId: refund.merchantId,

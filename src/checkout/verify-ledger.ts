@@ -250,6 +250,11 @@ const invariants = {
     left join checkout.payments p on p.merchant_id = a.merchant_id and p.payment_id = a.payment_id
     where a.reversal = 'due' and coalesce(p.canceled_at, a.settled_at) < at.late`,
 
+  what_was_settled_stands: `
+    select merchant_id || ' ' || kind || ' ' || reference || ' of payment ' || payment_id, 'not done, as was settled',
+      'done by the acquirer, found out ' || found_at
+    from checkout.contradictions`,
+
   payment_points_to_its_attempts: `
     select p.merchant_id || ' payment ' || p.payment_id,
       coalesce('open attempt ' || p.open_attempt_id, 'no open attempt'),

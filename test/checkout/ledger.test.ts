@@ -50,6 +50,7 @@ const tables = [
   'attempts',
   'events',
   'idempotency_keys',
+  'contradictions',
 ];
 const url = await testDatabaseUrl();
 const service = await startTestApp({ DATABASE_URL: url });
@@ -624,6 +625,14 @@ const tampering: { what: string; statement: () => string; finds: Partial<Record<
     finds: { reversal_is_done_in_time: /reversal still due/ },
   },
   {
+    what: 'a refund that the acquirer has done after it was canceled',
+    statement: () =>
+      `insert into checkout.contradictions values ('${merchantId}', '${objects.refused}', 'refund', '${objects.waiting}', now())`,
+    finds: {
+      what_was_settled_stands: /refund .* of payment .*: expected not done.*found done by the acquirer/,
+    },
+  },
+  {
     what: 'a payment that has forgotten its open attempt',
     statement: () =>
       `update checkout.payments set open_attempt_id = null where payment_id = '${objects.lost}'`,
@@ -660,7 +669,7 @@ for (const { what, statement, finds } of tampering) {
 
 test('each invariant is broken by some test', () => {
   const found = new Set(tampering.flatMap(({ finds }) => Object.keys(finds)));
-  assert.equal(found.size, 22);
+  assert.equal(found.size, 23);
 });
 
 test('after all that the ledger is as it was', async () => {

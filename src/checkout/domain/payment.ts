@@ -68,7 +68,7 @@ export type WaitingForCapture = Order &
     status: 'waiting_for_capture';
     captureBefore: Date;
     /** A capture that was asked for and whose outcome is not known yet. */
-    asked: { captureId: string; minor: bigint; inquiries: number } | null;
+    asked: { captureId: string; minor: bigint; leaseUntil: Date; inquiries: number } | null;
   };
 export type Succeeded = Order &
   Paid & { status: 'succeeded'; capturedAt: Date; captured: bigint; refunded: bigint; refundHeld: bigint };
@@ -101,7 +101,7 @@ export type PaymentEvent =
   | { type: 'extended'; after: number; at: Date }
   | { type: 'canceled'; by: 'merchant' | 'customer'; at: Date }
   | { type: 'expired'; at: Date }
-  | { type: 'capture_asked'; captureId: string; minor: bigint; at: Date }
+  | { type: 'capture_asked'; captureId: string; minor: bigint; leaseUntil: Date; at: Date }
   | { type: 'capture_refused'; at: Date }
   | { type: 'captured'; minor: bigint; at: Date }
   | { type: 'not_captured_in_time'; at: Date };
@@ -214,11 +214,13 @@ function settle(payment: Pending, event: PaymentEvent & { type: 'attempt_settled
 
 function advanceWaiting(payment: WaitingForCapture, event: PaymentEvent): Advance {
   switch (event.type) {
-    case 'capture_asked':
+    case 'capture_asked': {
+      const { captureId, minor, leaseUntil } = event;
       if (payment.asked) return refuse('capture_in_progress');
       if (event.at >= payment.captureBefore) return refuse('payment_not_capturable');
-      if (event.minor > payment.amount.minor) return refuse('capture_amount_exceeded');
-      return next({ ...payment, asked: { captureId: event.captureId, minor: event.minor, inquiries: 0 } });
+      if (minor > payment.amount.minor) return refuse('capture_amount_exceeded');
+      return next({ ...payment, asked: { captureId, minor, leaseUntil, inquiries: 0 } });
+    }
     case 'capture_refused':
       return next({ ...payment, asked: null });
     case 'captured':

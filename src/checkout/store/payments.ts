@@ -42,6 +42,7 @@ export type PaymentRow = {
   captureBefore: Date | null;
   captureId: string | null;
   captureAmount: bigint | null;
+  captureLeaseUntil: Date | null;
   captureInquiries: number;
   capturedAt: Date | null;
   canceledAt: Date | null;
@@ -89,8 +90,7 @@ export async function savePayment(tx: Transaction, payment: Payment, event: Obje
         authorization_details = ${JSON.stringify(row.authorizationDetails)}::jsonb,
         wallet_user_id = ${row.walletUserId}, authorized_at = ${row.authorizedAt},
         capture_before = ${row.captureBefore}, capture_id = ${row.captureId}, capture_amount = ${row.captureAmount},
-        capture_lease_until = case when ${row.captureId}::uuid is null then null else capture_lease_until end,
-        capture_inquiries = case when ${row.captureId}::uuid is null then 0 else capture_inquiries end,
+        capture_lease_until = ${row.captureLeaseUntil}, capture_inquiries = ${row.captureInquiries},
         captured_at = ${row.capturedAt}, canceled_at = ${row.canceledAt}, cancel_party = ${row.cancelParty},
         cancel_reason = ${row.cancelReason}, version = ${payment.version}
       where merchant_id = ${payment.merchantId} and payment_id = ${payment.id} and version = ${payment.version - 1}
@@ -100,16 +100,6 @@ export async function savePayment(tx: Transaction, payment: Payment, event: Obje
     select merchant_id, payment_id, ${payment.version}, ${event.eventId}, ${event.type}, ${event.payload}, ${event.at}
     from saved`);
   if (saved !== 1) throw new Error(`payment ${payment.id} is not at version ${payment.version - 1}`);
-}
-
-/** Who is asking the acquirer for a capture has until then; after it anybody may go on. */
-export async function leaseCapture(
-  tx: Transaction,
-  lease: { merchantId: string; id: PaymentId; until: Date },
-): Promise<void> {
-  await tx.run(sql`
-    update checkout.payments set capture_lease_until = ${lease.until}
-    where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_id is not null`);
 }
 
 /** Nobody knows yet: when to ask again. */
@@ -122,16 +112,17 @@ export async function postponeCapture(
     where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_id is not null`);
 }
 
-/** Takes a capture up; false when somebody else is at it, or it is settled. */
+/** Takes a capture up until the given instant; undefined when somebody else is at it, or it is settled. */
 export async function takeCapture(
   db: Queryable,
   take: { merchantId: string; id: PaymentId; captureId: string; now: Date; until: Date },
-): Promise<boolean> {
-  const taken = await db.run(sql`
+): Promise<Payment | undefined> {
+  const row = await db.maybeOne<PaymentRow>(sql`
     update checkout.payments set capture_lease_until = ${take.until}
     where merchant_id = ${take.merchantId} and payment_id = ${take.id} and capture_id = ${take.captureId}
-      and capture_lease_until <= ${take.now}`);
-  return taken === 1;
+      and capture_lease_until <= ${take.now}
+    returning *`);
+  return row && toPayment(row);
 }
 
 type PaymentKey = { merchantId: string; paymentId: PaymentId };
@@ -198,6 +189,7 @@ function columnsOf(payment: Payment) {
     payment.status === 'succeeded'
       ? payment
       : { captured: 0n, refunded: 0n, refundHeld: 0n, capturedAt: null };
+  const asked = payment.status === 'waiting_for_capture' ? payment.asked : null;
   return {
     captured: money.captured,
     refunded: money.refunded,
@@ -210,8 +202,10 @@ function columnsOf(payment: Payment) {
     walletUserId: paid?.walletUserId ?? null,
     authorizedAt: paid?.authorizedAt ?? null,
     captureBefore: payment.status === 'waiting_for_capture' ? payment.captureBefore : null,
-    captureId: payment.status === 'waiting_for_capture' ? (payment.asked?.captureId ?? null) : null,
-    captureAmount: payment.status === 'waiting_for_capture' ? (payment.asked?.minor ?? null) : null,
+    captureId: asked?.captureId ?? null,
+    captureAmount: asked?.minor ?? null,
+    captureLeaseUntil: asked?.leaseUntil ?? null,
+    captureInquiries: asked?.inquiries ?? 0,
     canceledAt: payment.status === 'canceled' ? payment.canceledAt : null,
     cancelParty: payment.status === 'canceled' ? payment.cancellation.party : null,
     cancelReason: payment.status === 'canceled' ? payment.cancellation.reason : null,
@@ -244,11 +238,12 @@ export function toPayment(row: PaymentRow): Payment {
       return { ...order, status: 'pending', openAttemptId: row.openAttemptId };
     case 'waiting_for_capture': {
       if (!row.captureBefore) break;
+      const { captureBefore, captureId, captureAmount: minor, captureLeaseUntil: leaseUntil } = row;
       const asked =
-        row.captureId && row.captureAmount !== null
-          ? { captureId: row.captureId, minor: row.captureAmount, inquiries: row.captureInquiries }
+        captureId && minor !== null && leaseUntil
+          ? { captureId, minor, leaseUntil, inquiries: row.captureInquiries }
           : null;
-      return { ...order, ...paidOfRow(row), status: row.status, captureBefore: row.captureBefore, asked };
+      return { ...order, ...paidOfRow(row), status: row.status, captureBefore, asked };
     }
     case 'succeeded': {
       if (!row.capturedAt) break;

@@ -1,6 +1,6 @@
 import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
 import type { CancelReason, PaymentId } from '../domain/payment.ts';
-import type { Refund, RefundId } from '../domain/refund.ts';
+import type { PendingRefund, Refund, RefundId } from '../domain/refund.ts';
 import type { ObjectEvent } from './payments.ts';
 
 export type RefundRow = {
@@ -77,16 +77,17 @@ export async function saveRefund(tx: Transaction, refund: Refund, event: ObjectE
   if (saved !== 1) throw new Error(`refund ${refund.id} is not at version ${refund.version - 1}`);
 }
 
-/** Takes a pending refund up until the given instant; false when somebody else is at it, or it is settled. */
+/** Takes a pending refund up until the given instant; undefined when somebody else is at it, or it is settled. */
 export async function takeRefund(
   db: Queryable,
   key: { merchantId: string; refundId: RefundId; now: Date; until: Date },
-): Promise<boolean> {
-  const taken = await db.run(sql`
+): Promise<PendingRefund | undefined> {
+  const row = await db.maybeOne<RefundRow>(sql`
     update checkout.refunds set lease_until = ${key.until}
     where merchant_id = ${key.merchantId} and refund_id = ${key.refundId} and status = 'pending'
-      and lease_until <= ${key.now}`);
-  return taken === 1;
+      and lease_until <= ${key.now}
+    returning *`);
+  return row && toPending(row);
 }
 
 /** Nobody knows yet: when to ask again. */
@@ -139,6 +140,12 @@ function columnsOf(refund: Refund) {
     cancelParty: refund.status === 'canceled' ? 'acquirer' : null,
     cancelReason: refund.status === 'canceled' ? refund.reasonCanceled : null,
   };
+}
+
+function toPending(row: RefundRow): PendingRefund {
+  const refund = toRefund(row);
+  if (refund.status !== 'pending') throw new Error(`refund ${refund.id} is ${refund.status}`);
+  return refund;
 }
 
 export function toRefund(row: RefundRow): Refund {
