@@ -1,5 +1,4 @@
 import type { Transaction } from '../platform/db.ts';
-import { addJob } from '../platform/jobs.ts';
 import type { CheckoutDeps } from './deps.ts';
 import {
   advance,
@@ -13,7 +12,6 @@ import { refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
 import type { Answer } from './idempotency.ts';
 import { awaitFormer } from './idempotency.ts';
-import { taskNames } from './inquiries.ts';
 import { paymentJson } from './routes/json.ts';
 import { askForReversal } from './store/attempts.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
@@ -65,8 +63,7 @@ export async function endPayment(
     await postForSure(tx, walletReleasePosting(before, owner), ending.at);
   } else {
     const key = { merchantId, paymentId: id, attemptId: before.paidAttemptId };
-    await askForReversal(tx, key);
-    await addJob(tx, taskNames.reverse, key, { key: `reverse ${before.paidAttemptId}` });
+    await askForReversal(tx, key, ending.at);
   }
   return ended;
 }

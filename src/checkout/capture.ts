@@ -1,4 +1,3 @@
-import { addJob } from '../platform/jobs.ts';
 import { keepContradiction } from './contradictions.ts';
 import type { CheckoutDeps } from './deps.ts';
 import type { OperationOutcome } from './domain/acquirer.ts';
@@ -8,14 +7,12 @@ import { capturePosting, walletCapturePosting } from './domain/posting.ts';
 import { refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
 import { type Answer, awaitFormer } from './idempotency.ts';
-import { nextInquiryAt, taskNames } from './inquiries.ts';
+import { leaseMs, nextInquiryAt } from './inquiries.ts';
 import { paymentJson } from './routes/json.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { postForSure } from './store/ledger.ts';
 import type { Merchant } from './store/merchants.ts';
 import { findPayment, lockPayment, postponeCapture, savePayment, takeCapture } from './store/payments.ts';
-
-const leaseMs = 10_000;
 
 export type CaptureWish = { id: PaymentId; amount: Money | undefined };
 
@@ -52,10 +49,6 @@ export async function capturePayment(
       return captured.payment;
     }
     await savePayment(tx, asked.payment, paymentEvent(deps, before, asked.payment, at));
-    await addJob(tx, taskNames.askCapture, keyOf(asked.payment), {
-      runAt: leaseUntil,
-      key: `capture ${wish.id}`,
-    });
     return asked.payment;
   });
   if (begun === 'taken') return awaitFormer(deps, call);
@@ -118,7 +111,6 @@ async function settleCapture(
       if (before.asked.leaseUntil.getTime() !== leaseUntil.getTime()) return 'unknown';
       const until = nextInquiryAt(at, before.asked.inquiries);
       await postponeCapture(tx, { merchantId: payment.merchantId, id: payment.id, until });
-      await addJob(tx, taskNames.askCapture, keyOf(payment), { runAt: until, key: `capture ${payment.id}` });
       return 'unknown';
     }
     const { minor } = before.asked;
@@ -150,34 +142,22 @@ async function goOn(deps: CheckoutDeps, call: Call, wish: CaptureWish): Promise<
         : undefined;
   if (taken !== undefined && taken !== wanted) throw refuse('capture_declined');
   if (payment.status === 'waiting_for_capture' && payment.asked) {
-    const taken = await takeUp(deps, payment, { impatient: true });
+    const { captureId, inquiries } = payment.asked;
+    const now = deps.now();
+    // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
+    const patience = inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
+    const until = new Date(now.getTime() + leaseMs);
+    const key = { merchantId: payment.merchantId, id: payment.id, captureId };
+    const taken = await takeCapture(deps.db, { ...key, now: patience, until });
     return taken ? conclude(deps, call, taken, await resume(deps, taken)) : awaitFormer(deps, call);
   }
   if (payment.status === 'waiting_for_capture') throw refuse('capture_declined');
   return answerOf(deps, payment);
 }
 
-/** What the job does with a capture whose time has come. */
+/** What the job does with a capture that it has taken up. */
 export async function askAboutCapture(deps: CheckoutDeps, payment: WaitingForCapture): Promise<void> {
-  const taken = await takeUp(deps, payment);
-  if (taken) await settleCapture(deps, taken, await resume(deps, taken));
-}
-
-/** Undefined when somebody else is at it. */
-async function takeUp(
-  deps: CheckoutDeps,
-  payment: WaitingForCapture,
-  options: { impatient?: boolean } = {},
-): Promise<WaitingForCapture | undefined> {
-  if (!payment.asked) return undefined;
-  const { captureId, inquiries } = payment.asked;
-  const now = deps.now();
-  // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
-  const patience = options.impatient && inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
-  const until = new Date(now.getTime() + leaseMs);
-  const key = { merchantId: payment.merchantId, id: payment.id, captureId };
-  const taken = await takeCapture(deps.db, { ...key, now: patience, until });
-  return taken?.status === 'waiting_for_capture' ? taken : undefined;
+  await settleCapture(deps, payment, await resume(deps, payment));
 }
 
 /** Asks what became of a capture before it is sent again under the same reference. */
@@ -188,10 +168,6 @@ async function resume(deps: CheckoutDeps, payment: WaitingForCapture): Promise<O
     merchantId: payment.merchantId,
   });
   return outcome.kind === 'failed' ? ask(deps, payment) : outcome;
-}
-
-function keyOf(payment: Payment) {
-  return { merchantId: payment.merchantId, paymentId: payment.id };
 }
 
 function answerOf(deps: CheckoutDeps, payment: Payment): Answer {

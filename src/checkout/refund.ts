@@ -1,5 +1,4 @@
 import type { Transaction } from '../platform/db.ts';
-import { addJob } from '../platform/jobs.ts';
 import { keepContradiction } from './contradictions.ts';
 import type { CheckoutDeps } from './deps.ts';
 import type { OperationOutcome } from './domain/acquirer.ts';
@@ -23,7 +22,7 @@ import {
 import { refuse } from './errors.ts';
 import { paymentEvent, refundEvent } from './events.ts';
 import { type Answer, awaitFormer } from './idempotency.ts';
-import { nextInquiryAt, taskNames } from './inquiries.ts';
+import { leaseMs, nextInquiryAt } from './inquiries.ts';
 import { refundJson } from './routes/json.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { post, postForSure } from './store/ledger.ts';
@@ -37,9 +36,6 @@ import {
   saveRefund,
   takeRefund,
 } from './store/refunds.ts';
-
-/** Longer than any call to the acquirer takes: who has not come back by then is gone. */
-const leaseMs = 10_000;
 
 export type RefundWish = {
   paymentId: PaymentId;
@@ -123,8 +119,6 @@ async function reserve(
   const held = holdRefund(checked.payment, wish.amount.minor);
   await savePayment(tx, held, paymentEvent(deps, payment, held, at));
   await insertRefund(tx, refund, refundEvent(deps, null, refund, at));
-  // If nobody comes back from the acquirer, the job goes on.
-  await addJob(tx, taskNames.askRefund, refundKey(refund), { runAt: leaseUntil, key: `refund ${id}` });
   // The balance comes last: it is the row that all of a merchant's refunds wait for.
   if (!(await post(tx, refundHoldPosting(refund, merchant), at)))
     throw refuse('insufficient_merchant_balance');
@@ -209,7 +203,6 @@ async function settleRefund(
       if (!isOurs) return undefined;
       const until = nextInquiryAt(at, current.inquiries);
       await postponeRefund(tx, { merchantId: refund.merchantId, refundId: refund.id, until });
-      await addJob(tx, taskNames.askRefund, refundKey(refund), { runAt: until, key: `refund ${refund.id}` });
       return undefined;
     }
     const { leaseUntil: _, inquiries: __, ...shared } = current;
@@ -242,27 +235,17 @@ async function goOn(deps: CheckoutDeps, call: Call, id: RefundId): Promise<Answe
   const refund = await findRefund(deps.db, call.merchantId, id);
   if (!refund) throw new Error(`key of refund ${id} without its refund`);
   if (refund.status !== 'pending') return answerOf(refund);
-  const taken = await takeUp(deps, refund, { impatient: true });
+  const now = deps.now();
+  // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
+  const patience = refund.inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
+  const until = new Date(now.getTime() + leaseMs);
+  const taken = await takeRefund(deps.db, { ...refundKey(refund), now: patience, until });
   return taken ? conclude(deps, call, taken, await resume(deps, taken)) : awaitFormer(deps, call);
 }
 
-/** What the job does with a refund whose time has come. */
+/** What the job does with a refund that it has taken up. */
 export async function askAboutRefund(deps: CheckoutDeps, refund: PendingRefund): Promise<void> {
-  const taken = await takeUp(deps, refund);
-  if (taken) await settleRefund(deps, taken, await resume(deps, taken));
-}
-
-/** Undefined when somebody else is at it. */
-async function takeUp(
-  deps: CheckoutDeps,
-  refund: PendingRefund,
-  options: { impatient?: boolean } = {},
-): Promise<PendingRefund | undefined> {
-  const now = deps.now();
-  // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
-  const patience = options.impatient && refund.inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
-  const until = new Date(now.getTime() + leaseMs);
-  return takeRefund(deps.db, { ...refundKey(refund), now: patience, until });
+  await settleRefund(deps, refund, await resume(deps, refund));
 }
 
 /**

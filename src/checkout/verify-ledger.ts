@@ -245,10 +245,13 @@ const invariants = {
 
   reversal_is_done_in_time: `
     select a.merchant_id || ' attempt ' || a.attempt_id || ' of payment ' || a.payment_id,
-      'given back after ' || coalesce(p.canceled_at, a.settled_at), 'reversal still due'
-    from at, checkout.attempts a
-    left join checkout.payments p on p.merchant_id = a.merchant_id and p.payment_id = a.payment_id
-    where a.reversal = 'due' and coalesce(p.canceled_at, a.settled_at) < at.late`,
+      'given back, asked for at ' || a.reverse_at, 'reversal still due'
+    from at, checkout.attempts a where a.reverse_at < at.late`,
+
+  reversal_is_not_refused: `
+    select merchant_id || ' attempt ' || attempt_id || ' of payment ' || payment_id, 'given back',
+      'refused by the acquirer'
+    from checkout.attempts where reversal = 'refused'`,
 
   what_was_settled_stands: `
     select merchant_id || ' ' || kind || ' ' || reference || ' of payment ' || payment_id, 'not done, as was settled',

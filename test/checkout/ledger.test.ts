@@ -403,7 +403,7 @@ test('the service works under the lesser role: payments, refunds, captures, jobs
   const lost = await createPayment(on);
   await payByCard(on, lost, cards.lostThenApproved);
   on.clock.move(3600_000);
-  for (const name of ['checkout.sweep', 'checkout.clean-up']) {
+  for (const name of ['checkout.settle', 'checkout.sweep', 'checkout.clean-up']) {
     await on.areas.jobs.find((job) => job.name === name)?.run({});
   }
   assert.equal((await readPayment(on, lost.id)).status, 'succeeded');
@@ -621,8 +621,14 @@ const tampering: { what: string; statement: () => string; finds: Partial<Record<
   {
     what: 'money that is not given back',
     statement: () =>
-      `update checkout.payments set canceled_at = now() - interval '2 hours' where payment_id = '${objects.canceled}'`,
+      `update checkout.attempts set reverse_at = now() - interval '2 hours' where payment_id = '${objects.canceled}'`,
     finds: { reversal_is_done_in_time: /reversal still due/ },
+  },
+  {
+    what: 'money that the acquirer does not give back',
+    statement: () =>
+      `update checkout.attempts set reversal = 'refused', reverse_at = null where payment_id = '${objects.canceled}'`,
+    finds: { reversal_is_not_refused: /expected given back, found refused by the acquirer/ },
   },
   {
     what: 'a refund that the acquirer has done after it was canceled',
@@ -640,7 +646,8 @@ const tampering: { what: string; statement: () => string; finds: Partial<Record<
   },
   {
     what: 'a second approval that nobody gives back',
-    statement: () => `update checkout.attempts set reversal = null where payment_id = '${objects.canceled}'`,
+    statement: () =>
+      `update checkout.attempts set reversal = null, reverse_at = null where payment_id = '${objects.canceled}'`,
     finds: { approval_is_kept_or_given_back: /expected given back, found kept/ },
   },
   {
@@ -669,7 +676,7 @@ for (const { what, statement, finds } of tampering) {
 
 test('each invariant is broken by some test', () => {
   const found = new Set(tampering.flatMap(({ finds }) => Object.keys(finds)));
-  assert.equal(found.size, 23);
+  assert.equal(found.size, 24);
 });
 
 test('after all that the ledger is as it was', async () => {

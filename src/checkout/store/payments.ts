@@ -10,6 +10,7 @@ import type {
   Payment,
   PaymentId,
   PaymentMethod,
+  WaitingForCapture,
 } from '../domain/payment.ts';
 
 export type PaymentRow = {
@@ -116,45 +117,52 @@ export async function postponeCapture(
 export async function takeCapture(
   db: Queryable,
   take: { merchantId: string; id: PaymentId; captureId: string; now: Date; until: Date },
-): Promise<Payment | undefined> {
+): Promise<WaitingForCapture | undefined> {
   const row = await db.maybeOne<PaymentRow>(sql`
     update checkout.payments set capture_lease_until = ${take.until}
     where merchant_id = ${take.merchantId} and payment_id = ${take.id} and capture_id = ${take.captureId}
       and capture_lease_until <= ${take.now}
     returning *`);
-  return row && toPayment(row);
+  return row && toWaiting(row);
 }
 
-type PaymentKey = { merchantId: string; paymentId: PaymentId };
+/** Captures that it is time to ask about; taking them moves that time on, so that no two nodes ask at once. */
+export async function takeCapturesToAsk(
+  db: Queryable,
+  due: { now: Date; until: Date; limit: number },
+): Promise<WaitingForCapture[]> {
+  const rows = await db.many<PaymentRow>(sql`
+    with due as (
+      select merchant_id, payment_id from checkout.payments
+      where capture_id is not null and capture_lease_until <= ${due.now}
+      order by capture_lease_until limit ${due.limit} for no key update skip locked
+    )
+    update checkout.payments p set capture_lease_until = ${due.until} from due
+    where p.merchant_id = due.merchant_id and p.payment_id = due.payment_id
+    returning p.*`);
+  return rows.map(toWaiting);
+}
+
+export type PaymentKey = { merchantId: string; paymentId: PaymentId };
 
 export async function listPaymentsToExpire(
   db: Queryable,
-  due: { now: Date; limit: number },
+  due: { now: Date; limit: number; offset: number },
 ): Promise<PaymentKey[]> {
   return db.many<PaymentKey>(sql`
     select merchant_id, payment_id from checkout.payments
     where status = 'pending' and open_attempt_id is null and expires_at <= ${due.now}
-    order by expires_at limit ${due.limit}`);
+    order by expires_at limit ${due.limit} offset ${due.offset}`);
 }
 
 export async function listPaymentsToRelease(
   db: Queryable,
-  due: { now: Date; limit: number },
+  due: { now: Date; limit: number; offset: number },
 ): Promise<PaymentKey[]> {
   return db.many<PaymentKey>(sql`
     select merchant_id, payment_id from checkout.payments
     where status = 'waiting_for_capture' and capture_before <= ${due.now} and capture_id is null
-    order by capture_before limit ${due.limit}`);
-}
-
-export async function listCapturesToAsk(
-  db: Queryable,
-  due: { now: Date; limit: number },
-): Promise<PaymentKey[]> {
-  return db.many<PaymentKey>(sql`
-    select merchant_id, payment_id from checkout.payments
-    where capture_id is not null and capture_lease_until <= ${due.now}
-    order by capture_lease_until limit ${due.limit}`);
+    order by capture_before limit ${due.limit} offset ${due.offset}`);
 }
 
 export type PaymentFilter = {
@@ -210,6 +218,12 @@ function columnsOf(payment: Payment) {
     cancelParty: payment.status === 'canceled' ? payment.cancellation.party : null,
     cancelReason: payment.status === 'canceled' ? payment.cancellation.reason : null,
   };
+}
+
+function toWaiting(row: PaymentRow): WaitingForCapture {
+  const payment = toPayment(row);
+  if (payment.status !== 'waiting_for_capture') throw new Error(`payment ${payment.id} is ${payment.status}`);
+  return payment;
 }
 
 /** Rebuilds the union; a row that fits no state is a bug and says so. */

@@ -100,13 +100,21 @@ export async function postponeRefund(
     where merchant_id = ${key.merchantId} and refund_id = ${key.refundId} and status = 'pending'`);
 }
 
-export async function listRefundsToAsk(
+/** Refunds that it is time to ask about; taking them moves that time on, so that no two nodes ask at once. */
+export async function takeRefundsToAsk(
   db: Queryable,
-  due: { now: Date; limit: number },
-): Promise<{ merchantId: string; refundId: RefundId }[]> {
-  return db.many(sql`
-    select merchant_id, refund_id from checkout.refunds
-    where status = 'pending' and lease_until <= ${due.now} order by lease_until limit ${due.limit}`);
+  due: { now: Date; until: Date; limit: number },
+): Promise<PendingRefund[]> {
+  const rows = await db.many<RefundRow>(sql`
+    with due as (
+      select merchant_id, refund_id from checkout.refunds
+      where status = 'pending' and lease_until <= ${due.now}
+      order by lease_until limit ${due.limit} for no key update skip locked
+    )
+    update checkout.refunds r set lease_until = ${due.until} from due
+    where r.merchant_id = due.merchant_id and r.refund_id = due.refund_id
+    returning r.*`);
+  return rows.map(toPending);
 }
 
 export type RefundFilter = {
