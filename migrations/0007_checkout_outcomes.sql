@@ -17,3 +17,18 @@ update checkout.attempts set reverse_at = settled_at, inquiries = 0 where revers
 alter table checkout.attempts add check ((reversal is not distinct from 'due') = (reverse_at is not null));
 drop index checkout.attempts_to_reverse;
 create index attempts_to_reverse on checkout.attempts (reverse_at) where reverse_at is not null;
+
+-- A key of a capture leads to that capture, by which it is known whether this is the one that was taken. So a payment
+-- keeps it; a capture that still has to be asked about is one with a lease.
+alter table checkout.payments
+  drop constraint payments_check9,
+  add check (capture_id is null or status in ('waiting_for_capture', 'succeeded')),
+  add check ((capture_lease_until is null) = (capture_id is null or status <> 'waiting_for_capture'));
+update checkout.idempotency_keys k set object_id = p.capture_id from checkout.payments p
+where k.call = 'capture_payment' and p.merchant_id = k.merchant_id and p.payment_id = k.object_id
+  and p.capture_id is not null;
+-- Which of its keys took a payment was not kept before; each led to the payment, and goes on to do so.
+update checkout.payments set capture_id = payment_id, capture_amount = captured
+where status = 'succeeded' and not capture;
+drop index checkout.captures_to_ask;
+create index captures_to_ask on checkout.payments (capture_lease_until) where capture_lease_until is not null;

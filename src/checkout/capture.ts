@@ -24,23 +24,23 @@ export async function capturePayment(
   wish: CaptureWish,
   former: KeyOwner | undefined,
 ): Promise<Answer> {
-  if (former) return goOn(deps, call, wish);
+  if (former) return goOn(deps, call, wish.id, former.objectId);
   const begun = await deps.db.transaction(async (tx): Promise<Payment | 'taken'> => {
     const at = deps.now();
-    if (!(await claimKey(tx, call, wish.id, at))) return 'taken';
+    const captureId = deps.newId();
+    if (!(await claimKey(tx, call, captureId, at))) return 'taken';
     const before = await lockPayment(tx, merchant.merchantId, wish.id);
     if (!before) throw refuse('payment_not_found');
     if (wish.amount && wish.amount.currency !== before.amount.currency) throw refuse('currency_mismatch');
     const minor = wish.amount?.minor ?? before.amount.minor;
     const leaseUntil = new Date(at.getTime() + leaseMs);
-    const captureId = deps.newId();
     const asked = advance(before, { type: 'capture_asked', captureId, minor, leaseUntil, at });
     if (!asked.ok) throw refuse(asked.refusal === 'not_due' ? 'payment_not_capturable' : asked.refusal);
     if (asked.payment.status !== 'waiting_for_capture')
       throw new Error(`payment ${wish.id} skipped its capture`);
 
     if (asked.payment.walletUserId !== null) {
-      const captured = advance(before, { type: 'captured', minor, at });
+      const captured = advance(before, { type: 'captured', captureId, minor, at });
       if (!captured.ok || captured.payment.status !== 'succeeded') throw refuse('payment_not_capturable');
       const owner = await deps.survivorOf(tx, asked.payment.walletUserId);
       await savePayment(tx, captured.payment, paymentEvent(deps, before, captured.payment, at));
@@ -96,7 +96,7 @@ async function settleCapture(
     const before = await lockPayment(tx, payment.merchantId, payment.id);
     if (!before) throw new Error(`payment ${payment.id} is gone`);
     const at = deps.now();
-    if (before.status === 'succeeded') {
+    if (before.status === 'succeeded' && before.captureId === captureId) {
       if (call) await insertAnswer(tx, call, answerOf(deps, before), at);
       return before;
     }
@@ -116,7 +116,7 @@ async function settleCapture(
     const { minor } = before.asked;
     const next = advance(
       before,
-      outcome.kind === 'done' ? { type: 'captured', minor, at } : { type: 'capture_refused', at },
+      outcome.kind === 'done' ? { type: 'captured', captureId, minor, at } : { type: 'capture_refused', at },
     );
     if (!next.ok)
       throw new Error(`payment ${payment.id} cannot take the outcome of its capture: ${next.refusal}`);
@@ -128,31 +128,20 @@ async function settleCapture(
   });
 }
 
-/** The same key again. */
-async function goOn(deps: CheckoutDeps, call: Call, wish: CaptureWish): Promise<Answer> {
-  const payment = await findPayment(deps.db, call.merchantId, wish.id);
-  if (!payment) throw refuse('payment_not_found');
-  // The job may have found this capture declined, and another key have asked for another amount since.
-  const wanted = wish.amount?.minor ?? payment.amount.minor;
-  const taken =
-    payment.status === 'succeeded'
-      ? payment.captured
-      : payment.status === 'waiting_for_capture'
-        ? payment.asked?.minor
-        : undefined;
-  if (taken !== undefined && taken !== wanted) throw refuse('capture_declined');
-  if (payment.status === 'waiting_for_capture' && payment.asked) {
-    const { captureId, inquiries } = payment.asked;
-    const now = deps.now();
-    // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
-    const patience = inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
-    const until = new Date(now.getTime() + leaseMs);
-    const key = { merchantId: payment.merchantId, id: payment.id, captureId };
-    const taken = await takeCapture(deps.db, { ...key, now: patience, until });
-    return taken ? conclude(deps, call, taken, await resume(deps, taken)) : awaitFormer(deps, call);
-  }
-  if (payment.status === 'waiting_for_capture') throw refuse('capture_declined');
-  return answerOf(deps, payment);
+/** The same key again, whose capture was taken, is asked about still, or was declined, whatever was taken since. */
+async function goOn(deps: CheckoutDeps, call: Call, id: PaymentId, captureId: string): Promise<Answer> {
+  const payment = await findPayment(deps.db, call.merchantId, id);
+  if (!payment) throw new Error(`key of a capture without its payment ${id}`);
+  if (payment.status === 'succeeded' && payment.captureId === captureId) return answerOf(deps, payment);
+  if (payment.status !== 'waiting_for_capture' || payment.asked?.captureId !== captureId)
+    throw refuse('capture_declined');
+  const now = deps.now();
+  // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
+  const patience = payment.asked.inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
+  const until = new Date(now.getTime() + leaseMs);
+  const key = { merchantId: payment.merchantId, id: payment.id, captureId };
+  const taken = await takeCapture(deps.db, { ...key, now: patience, until });
+  return taken ? conclude(deps, call, taken, await resume(deps, taken)) : awaitFormer(deps, call);
 }
 
 /** What the job does with a capture that it has taken up. */

@@ -209,7 +209,7 @@ type Row = {
 async function follow(model: Model, real: Real, payment: ModelPayment): Promise<void> {
   const row = await db.one<Row>(sql`
     select status, captured::int, refunded::int, refund_held::int as held, attempts,
-      open_attempt_id is not null as open, capture_id is not null as asked
+      open_attempt_id is not null as open, capture_lease_until is not null as asked
     from checkout.payments where merchant_id = ${real.shop.merchantId} and payment_id = ${payment.id}`);
   if (payment.open && !row.open) {
     model.settleAttempt(payment, payment.open.truth === 'challenge' ? 'declined' : payment.open.truth);

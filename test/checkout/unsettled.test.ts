@@ -114,6 +114,39 @@ test('a capture that was declined stays declined under its key, whatever another
   assert.equal((await capture(payment.id, 'declined-later', '70.00')).body, meanwhile.body);
 });
 
+test('a capture that was declined stays declined under its key when the payment is canceled, or another takes the same', async () => {
+  for (const after of ['cancel', 'capture'] as const) {
+    const payment = await paidPayment(service, { capture: false });
+    const key = `declined-${payment.id}`;
+    await answering('capture', unknown, () => capture(payment.id, key));
+    clock.move(2_000);
+    const refused = (): OperationOutcome => ({ kind: 'refused', reason: 'general_decline' });
+    await answering('inquireOperation', refused, () => sweep(deps));
+    const path = `/v1/payments/${payment.id}/${after}`;
+    assert.equal(
+      (await call(service, 'POST', path, after === 'capture' ? { body: {} } : {})).statusCode,
+      200,
+    );
+    const again = await capture(payment.id, key);
+    assert.equal(again.json().code, 'capture_declined', again.body);
+    assert.equal((await capture(payment.id, key)).body, again.body);
+  }
+});
+
+test('the key of a capture still leads to it after 72 hours, and the key of a declined one to its refusal', async () => {
+  const payment = await paidPayment(service, { capture: false });
+  const refused = (): OperationOutcome => ({ kind: 'refused', reason: 'general_decline' });
+  const declined = await answering('capture', refused, () => capture(payment.id, 'old-declined'));
+  assert.equal(declined.json().code, 'capture_declined');
+  const taken = await capture(payment.id, 'old-taken');
+  assert.equal(taken.json().status, 'succeeded');
+  clock.move(73 * hourMs);
+  await refund(service, payment.id, '1.00');
+  const again = await capture(payment.id, 'old-taken');
+  assert.deepEqual([again.statusCode, again.json().refundedAmount?.value], [200, '1.00']);
+  assert.equal((await capture(payment.id, 'old-declined')).json().code, 'capture_declined');
+});
+
 test('one key with two bodies at once: one is carried out, the other is refused and told why', async () => {
   for (let round = 0; round < 20; round++) {
     const payment = await paidPayment(service);

@@ -71,7 +71,15 @@ export type WaitingForCapture = Order &
     asked: { captureId: string; minor: bigint; leaseUntil: Date; inquiries: number } | null;
   };
 export type Succeeded = Order &
-  Paid & { status: 'succeeded'; capturedAt: Date; captured: bigint; refunded: bigint; refundHeld: bigint };
+  Paid & {
+    status: 'succeeded';
+    /** The capture that took the money; null when it came with the approval. */
+    captureId: string | null;
+    capturedAt: Date;
+    captured: bigint;
+    refunded: bigint;
+    refundHeld: bigint;
+  };
 export type Canceled = Order & {
   status: 'canceled';
   canceledAt: Date;
@@ -103,7 +111,7 @@ export type PaymentEvent =
   | { type: 'expired'; at: Date }
   | { type: 'capture_asked'; captureId: string; minor: bigint; leaseUntil: Date; at: Date }
   | { type: 'capture_refused'; at: Date }
-  | { type: 'captured'; minor: bigint; at: Date }
+  | { type: 'captured'; captureId: string; minor: bigint; at: Date }
   | { type: 'not_captured_in_time'; at: Date };
 
 export type PaymentRefusal =
@@ -192,6 +200,7 @@ function settle(payment: Pending, event: PaymentEvent & { type: 'attempt_settled
       return next({
         ...shared,
         status: 'succeeded',
+        captureId: null,
         capturedAt: at,
         captured: minor,
         refunded: 0n,
@@ -228,6 +237,7 @@ function advanceWaiting(payment: WaitingForCapture, event: PaymentEvent): Advanc
         ...orderOf(payment),
         ...paidOf(payment),
         status: 'succeeded',
+        captureId: event.captureId,
         capturedAt: event.at,
         captured: event.minor,
         refunded: 0n,

@@ -110,7 +110,7 @@ export async function postponeCapture(
 ): Promise<void> {
   await tx.run(sql`
     update checkout.payments set capture_lease_until = ${lease.until}, capture_inquiries = capture_inquiries + 1
-    where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_id is not null`);
+    where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_lease_until is not null`);
 }
 
 /** Takes a capture up until the given instant; undefined when somebody else is at it, or it is settled. */
@@ -134,7 +134,7 @@ export async function takeCapturesToAsk(
   const rows = await db.many<PaymentRow>(sql`
     with due as (
       select merchant_id, payment_id from checkout.payments
-      where capture_id is not null and capture_lease_until <= ${due.now}
+      where capture_lease_until <= ${due.now}
       order by capture_lease_until limit ${due.limit} for no key update skip locked
     )
     update checkout.payments p set capture_lease_until = ${due.until} from due
@@ -196,7 +196,7 @@ function columnsOf(payment: Payment) {
   const money =
     payment.status === 'succeeded'
       ? payment
-      : { captured: 0n, refunded: 0n, refundHeld: 0n, capturedAt: null };
+      : { captured: 0n, refunded: 0n, refundHeld: 0n, captureId: null, capturedAt: null };
   const asked = payment.status === 'waiting_for_capture' ? payment.asked : null;
   return {
     captured: money.captured,
@@ -210,8 +210,8 @@ function columnsOf(payment: Payment) {
     walletUserId: paid?.walletUserId ?? null,
     authorizedAt: paid?.authorizedAt ?? null,
     captureBefore: payment.status === 'waiting_for_capture' ? payment.captureBefore : null,
-    captureId: asked?.captureId ?? null,
-    captureAmount: asked?.minor ?? null,
+    captureId: asked?.captureId ?? money.captureId,
+    captureAmount: asked?.minor ?? (money.captureId && money.captured),
     captureLeaseUntil: asked?.leaseUntil ?? null,
     captureInquiries: asked?.inquiries ?? 0,
     canceledAt: payment.status === 'canceled' ? payment.canceledAt : null,
@@ -261,8 +261,9 @@ export function toPayment(row: PaymentRow): Payment {
     }
     case 'succeeded': {
       if (!row.capturedAt) break;
-      const { captured, refunded, refundHeld, capturedAt } = row;
-      return { ...order, ...paidOfRow(row), status: row.status, capturedAt, captured, refunded, refundHeld };
+      const { captureId, captured, refunded, refundHeld, capturedAt } = row;
+      const money = { captureId, capturedAt, captured, refunded, refundHeld };
+      return { ...order, ...paidOfRow(row), status: row.status, ...money };
     }
     case 'canceled': {
       if (!row.canceledAt || !row.cancelParty || !row.cancelReason) break;
