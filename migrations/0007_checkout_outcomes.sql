@@ -32,3 +32,21 @@ update checkout.payments set capture_id = payment_id, capture_amount = captured
 where status = 'succeeded' and not capture;
 drop index checkout.captures_to_ask;
 create index captures_to_ask on checkout.payments (capture_lease_until) where capture_lease_until is not null;
+
+-- Whether somebody is asking the acquirer until the time of the lease. If nobody is, that time only says when the job
+-- asks next, and a merchant who comes back need not wait for it.
+alter table checkout.refunds add column asking boolean not null default true;
+alter table checkout.payments add column capture_asking boolean not null default true;
+
+-- Creating a payment is one statement, and its snapshot is older than what it may have waited for: a refusal under the
+-- same key, which takes the key, keeps its answer and lets the key go. Being volatile, this sees that answer.
+create function checkout.key_is_unanswered(p_merchant_id text, p_key text, p_since timestamptz) returns boolean
+language plpgsql volatile as $$
+begin
+  if exists (
+    select from checkout.answers where merchant_id = p_merchant_id and key = p_key and created_at > p_since
+  ) then
+    raise exception 'the key was answered' using errcode = 'TG001';
+  end if;
+  return true;
+end $$;

@@ -25,11 +25,12 @@ export async function cancelPayment(
   id: PaymentId,
   former: KeyOwner | undefined,
 ): Promise<Answer> {
-  if (former) {
+  const asItStands = async (): Promise<Answer> => {
     const payment = await findPayment(deps.db, call.merchantId, id);
-    if (!payment) throw refuse('payment_not_found');
-    return answerOf(deps, payment);
-  }
+    if (!payment) throw new Error(`key of a cancellation without its payment ${id}`);
+    return { ...answerOf(deps, payment), replayed: true };
+  };
+  if (former) return asItStands();
   const canceled = await deps.db.transaction(async (tx) => {
     const at = deps.now();
     if (!(await claimKey(tx, call, id, at))) return 'taken';
@@ -39,7 +40,7 @@ export async function cancelPayment(
     await insertAnswer(tx, call, answerOf(deps, ended.payment), at);
     return ended.payment;
   });
-  return canceled === 'taken' ? awaitFormer(deps, call) : answerOf(deps, canceled);
+  return canceled === 'taken' ? awaitFormer(deps, call, asItStands) : answerOf(deps, canceled);
 }
 
 type Ending = PaymentEvent & { type: 'canceled' | 'expired' | 'not_captured_in_time' };

@@ -6,8 +6,8 @@ import { advance, type Payment, type PaymentId, type WaitingForCapture } from '.
 import { capturePosting, walletCapturePosting } from './domain/posting.ts';
 import { refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
-import { type Answer, awaitFormer } from './idempotency.ts';
-import { leaseMs, nextInquiryAt } from './inquiries.ts';
+import { type Answer, awaitFormer, keepAnswer } from './idempotency.ts';
+import { leaseMs, nextInquiryAt, quickInquiryMs } from './inquiries.ts';
 import { paymentJson } from './routes/json.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { postForSure } from './store/ledger.ts';
@@ -24,9 +24,9 @@ export async function capturePayment(
   wish: CaptureWish,
   former: KeyOwner | undefined,
 ): Promise<Answer> {
-  if (former) return goOn(deps, call, wish.id, former.objectId);
+  if (former) return goOn(deps, call, wish.id, former);
+  const at = deps.now();
   const begun = await deps.db.transaction(async (tx): Promise<Payment | 'taken'> => {
-    const at = deps.now();
     const captureId = deps.newId();
     if (!(await claimKey(tx, call, captureId, at))) return 'taken';
     const before = await lockPayment(tx, merchant.merchantId, wish.id);
@@ -51,9 +51,10 @@ export async function capturePayment(
     await savePayment(tx, asked.payment, paymentEvent(deps, before, asked.payment, at));
     return asked.payment;
   });
-  if (begun === 'taken') return awaitFormer(deps, call);
+  if (begun === 'taken')
+    return awaitFormer(deps, call, (owner) => presentSettled(deps, call, wish.id, owner));
   if (begun.status !== 'waiting_for_capture') return answerOf(deps, begun);
-  return conclude(deps, call, begun, await ask(deps, begun));
+  return conclude(deps, { call, since: at }, begun, await ask(deps, begun));
 }
 
 async function ask(deps: CheckoutDeps, payment: WaitingForCapture): Promise<OperationOutcome> {
@@ -66,20 +67,22 @@ async function ask(deps: CheckoutDeps, payment: WaitingForCapture): Promise<Oper
   });
 }
 
+type Key = { call: Call; since: Date };
+
 async function conclude(
   deps: CheckoutDeps,
-  call: Call,
+  key: Key,
   payment: WaitingForCapture,
   outcome: OperationOutcome,
 ): Promise<Answer> {
-  const settled = await settleCapture(deps, payment, outcome, call);
+  const settled = await settleCapture(deps, payment, outcome, key);
   if (settled === 'unknown') {
     throw refuse('outcome_unknown', `The capture of payment ${payment.id} is not settled.`, {
       headers: { 'retry-after': '1' },
     });
   }
   if (settled === 'refused') throw refuse('capture_declined');
-  return answerOf(deps, settled);
+  return settled;
 }
 
 /** Writes the outcome of a capture down, once. */
@@ -87,19 +90,18 @@ async function settleCapture(
   deps: CheckoutDeps,
   payment: WaitingForCapture,
   outcome: OperationOutcome,
-  call?: Call,
-): Promise<Payment | 'refused' | 'unknown'> {
+  key?: Key,
+): Promise<Answer | 'refused' | 'unknown'> {
   const merchant = await deps.merchants.find(payment.merchantId);
   if (!merchant || !payment.asked) throw new Error(`capture of payment ${payment.id} is not known`);
   const { captureId, leaseUntil } = payment.asked;
-  return deps.db.transaction(async (tx) => {
+  return deps.db.transaction(async (tx): Promise<Answer | 'refused' | 'unknown'> => {
+    const answerFor = async (taken: Payment) =>
+      key ? keepAnswer(deps, tx, key.call, answerOf(deps, taken), key.since) : answerOf(deps, taken);
     const before = await lockPayment(tx, payment.merchantId, payment.id);
     if (!before) throw new Error(`payment ${payment.id} is gone`);
     const at = deps.now();
-    if (before.status === 'succeeded' && before.captureId === captureId) {
-      if (call) await insertAnswer(tx, call, answerOf(deps, before), at);
-      return before;
-    }
+    if (before.status === 'succeeded' && before.captureId === captureId) return answerFor(before);
     if (before.status !== 'waiting_for_capture' || before.asked?.captureId !== captureId) {
       const { merchantId, id: paymentId } = before;
       if (outcome.kind === 'done')
@@ -123,25 +125,35 @@ async function settleCapture(
     await savePayment(tx, next.payment, paymentEvent(deps, before, next.payment, at));
     if (next.payment.status !== 'succeeded') return 'refused';
     await postForSure(tx, capturePosting(next.payment, next.payment, minor, merchant), at);
-    if (call) await insertAnswer(tx, call, answerOf(deps, next.payment), at);
-    return next.payment;
+    return answerFor(next.payment);
   });
 }
 
-/** The same key again, whose capture was taken, is asked about still, or was declined, whatever was taken since. */
-async function goOn(deps: CheckoutDeps, call: Call, id: PaymentId, captureId: string): Promise<Answer> {
+/** The same key again: its capture is settled, somebody is at it, or it is ours to go on with. */
+async function goOn(deps: CheckoutDeps, call: Call, id: PaymentId, former: KeyOwner): Promise<Answer> {
+  const answer = await presentSettled(deps, call, id, former);
+  if (answer) return answer;
+  const now = deps.now();
+  const until = new Date(now.getTime() + leaseMs);
+  const capture = { merchantId: call.merchantId, id, captureId: former.objectId };
+  const taken = await takeCapture(deps.db, { ...capture, now, until });
+  if (!taken) return awaitFormer(deps, call, (owner) => presentSettled(deps, call, id, owner));
+  const outcome = await resume(deps, taken, { sendWithinMs: quickInquiryMs });
+  return conclude(deps, { call, since: former.createdAt }, taken, outcome);
+}
+
+/** Undefined while it is asked about. One that was not taken was declined, whatever another key has taken since. */
+async function presentSettled(
+  deps: CheckoutDeps,
+  call: Call,
+  id: PaymentId,
+  { objectId: captureId, createdAt }: KeyOwner,
+): Promise<Answer | undefined> {
   const payment = await findPayment(deps.db, call.merchantId, id);
   if (!payment) throw new Error(`key of a capture without its payment ${id}`);
-  if (payment.status === 'succeeded' && payment.captureId === captureId) return answerOf(deps, payment);
-  if (payment.status !== 'waiting_for_capture' || payment.asked?.captureId !== captureId)
-    throw refuse('capture_declined');
-  const now = deps.now();
-  // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
-  const patience = payment.asked.inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
-  const until = new Date(now.getTime() + leaseMs);
-  const key = { merchantId: payment.merchantId, id: payment.id, captureId };
-  const taken = await takeCapture(deps.db, { ...key, now: patience, until });
-  return taken ? conclude(deps, call, taken, await resume(deps, taken)) : awaitFormer(deps, call);
+  if (payment.status === 'waiting_for_capture' && payment.asked?.captureId === captureId) return undefined;
+  if (payment.status !== 'succeeded' || payment.captureId !== captureId) throw refuse('capture_declined');
+  return keepAnswer(deps, deps.db, call, answerOf(deps, payment), createdAt);
 }
 
 /** What the job does with a capture that it has taken up. */
@@ -150,13 +162,19 @@ export async function askAboutCapture(deps: CheckoutDeps, payment: WaitingForCap
 }
 
 /** Asks what became of a capture before it is sent again under the same reference. */
-async function resume(deps: CheckoutDeps, payment: WaitingForCapture): Promise<OperationOutcome> {
+async function resume(
+  deps: CheckoutDeps,
+  payment: WaitingForCapture,
+  { sendWithinMs = Number.POSITIVE_INFINITY } = {},
+): Promise<OperationOutcome> {
   if (!payment.asked) throw new Error(`payment ${payment.id} has no capture to ask about`);
+  const begunAt = performance.now();
   const outcome = await deps.acquirer.inquireOperation({
     reference: payment.asked.captureId,
     merchantId: payment.merchantId,
   });
-  return outcome.kind === 'failed' ? ask(deps, payment) : outcome;
+  if (outcome.kind !== 'failed') return outcome;
+  return performance.now() - begunAt > sendWithinMs ? { kind: 'unknown' } : ask(deps, payment);
 }
 
 function answerOf(deps: CheckoutDeps, payment: Payment): Answer {

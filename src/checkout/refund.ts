@@ -21,8 +21,8 @@ import {
 } from './domain/refund.ts';
 import { refuse } from './errors.ts';
 import { paymentEvent, refundEvent } from './events.ts';
-import { type Answer, awaitFormer } from './idempotency.ts';
-import { leaseMs, nextInquiryAt } from './inquiries.ts';
+import { type Answer, awaitFormer, keepAnswer } from './idempotency.ts';
+import { leaseMs, nextInquiryAt, quickInquiryMs } from './inquiries.ts';
 import { refundJson } from './routes/json.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { post, postForSure } from './store/ledger.ts';
@@ -56,10 +56,10 @@ export async function createRefund(
   wish: RefundWish,
   former: KeyOwner | undefined,
 ): Promise<Answer> {
-  if (former) return goOn(deps, call, former.objectId as RefundId);
+  if (former) return goOn(deps, call, former);
   const id = deps.newId() as RefundId;
   const begun = await deps.db.transaction((tx) => reserve(deps, tx, merchant, call, id, wish));
-  if (begun === 'taken') return awaitFormer(deps, call);
+  if (begun === 'taken') return awaitFormer(deps, call, (owner) => presentSettled(deps, call, owner));
   if (begun.status !== 'pending') return answerOf(begun);
   return conclude(deps, call, begun, await ask(deps, begun));
 }
@@ -166,13 +166,11 @@ async function conclude(
   refund: PendingRefund,
   outcome: OperationOutcome,
 ): Promise<Answer> {
-  const settled = await settleRefund(deps, refund, outcome, call);
-  if (!settled) {
-    throw refuse('outcome_unknown', `Refund ${refund.id} is pending; the same request goes on with it.`, {
-      headers: { 'retry-after': '1' },
-    });
-  }
-  return answerOf(settled);
+  const answer = await settleRefund(deps, refund, outcome, call);
+  if (answer) return answer;
+  throw refuse('outcome_unknown', `Refund ${refund.id} is pending; the same request goes on with it.`, {
+    headers: { 'retry-after': '1' },
+  });
 }
 
 /** Writes the outcome down, once; undefined while it is not known. */
@@ -181,10 +179,12 @@ async function settleRefund(
   refund: PendingRefund,
   outcome: OperationOutcome,
   call?: Call,
-): Promise<Refund | undefined> {
+): Promise<Answer | undefined> {
   const merchant = await deps.merchants.find(refund.merchantId);
   if (!merchant) throw new Error(`refund ${refund.id} of an unknown merchant`);
-  return deps.db.transaction(async (tx) => {
+  return deps.db.transaction(async (tx): Promise<Answer | undefined> => {
+    const answerFor = async (settled: Refund) =>
+      call ? keepAnswer(deps, tx, call, answerOf(settled), settled.createdAt) : answerOf(settled);
     const payment = await lockPayment(tx, refund.merchantId, refund.paymentId);
     const current = await lockRefund(tx, refund.merchantId, refund.id);
     if (payment?.status !== 'succeeded' || !current) throw new Error(`refund ${refund.id} lost its payment`);
@@ -194,8 +194,7 @@ async function settleRefund(
         const { merchantId, id: reference, paymentId } = current;
         await keepContradiction(deps, tx, { merchantId, kind: 'refund', reference, paymentId });
       }
-      if (call) await insertAnswer(tx, call, answerOf(current), at);
-      return current;
+      return answerFor(current);
     }
     // Once our lease is over somebody else may have sent it again: that ours has failed says nothing of theirs.
     const isOurs = current.leaseUntil.getTime() === refund.leaseUntil.getTime();
@@ -225,22 +224,28 @@ async function settleRefund(
         ? refundSucceededPosting(settled)
         : refundCanceledPosting(settled, merchant);
     await postForSure(tx, posting, at);
-    if (call) await insertAnswer(tx, call, answerOf(settled), at);
-    return settled;
+    return answerFor(settled);
   });
 }
 
 /** The same key again: the refund is settled, somebody is at it, or it is ours to go on with. */
-async function goOn(deps: CheckoutDeps, call: Call, id: RefundId): Promise<Answer> {
-  const refund = await findRefund(deps.db, call.merchantId, id);
-  if (!refund) throw new Error(`key of refund ${id} without its refund`);
-  if (refund.status !== 'pending') return answerOf(refund);
+async function goOn(deps: CheckoutDeps, call: Call, former: KeyOwner): Promise<Answer> {
+  const answer = await presentSettled(deps, call, former);
+  if (answer) return answer;
   const now = deps.now();
-  // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
-  const patience = refund.inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
   const until = new Date(now.getTime() + leaseMs);
-  const taken = await takeRefund(deps.db, { ...refundKey(refund), now: patience, until });
-  return taken ? conclude(deps, call, taken, await resume(deps, taken)) : awaitFormer(deps, call);
+  const refundId = former.objectId as RefundId;
+  const taken = await takeRefund(deps.db, { merchantId: call.merchantId, refundId, now, until });
+  if (!taken) return awaitFormer(deps, call, (owner) => presentSettled(deps, call, owner));
+  return conclude(deps, call, taken, await resume(deps, taken, { sendWithinMs: quickInquiryMs }));
+}
+
+/** Undefined while it is pending. */
+async function presentSettled(deps: CheckoutDeps, call: Call, owner: KeyOwner): Promise<Answer | undefined> {
+  const refund = await findRefund(deps.db, call.merchantId, owner.objectId as RefundId);
+  if (!refund) throw new Error(`key of refund ${owner.objectId} without its refund`);
+  if (refund.status === 'pending') return undefined;
+  return keepAnswer(deps, deps.db, call, answerOf(refund), owner.createdAt);
 }
 
 /** What the job does with a refund that it has taken up. */
@@ -252,19 +257,21 @@ export async function askAboutRefund(deps: CheckoutDeps, refund: PendingRefund):
  * Goes on with a refund. The acquirer is asked what became of it before anything is sent a second time; even then the
  * reference is the same, so that it could only ever happen once.
  */
-async function resume(deps: CheckoutDeps, refund: PendingRefund): Promise<OperationOutcome> {
+async function resume(
+  deps: CheckoutDeps,
+  refund: PendingRefund,
+  { sendWithinMs = Number.POSITIVE_INFINITY } = {},
+): Promise<OperationOutcome> {
+  const begunAt = performance.now();
   const outcome = await deps.acquirer.inquireOperation({
     reference: refund.id,
     merchantId: refund.merchantId,
   });
   if (outcome.kind !== 'failed') return outcome;
+  if (performance.now() - begunAt > sendWithinMs) return { kind: 'unknown' };
   // It never happened, so it is sent again. If that fails too, the first one may still be on its way.
   const again = await ask(deps, refund);
   return again.kind === 'failed' ? { kind: 'unknown' } : again;
-}
-
-function refundKey(refund: Refund) {
-  return { merchantId: refund.merchantId, refundId: refund.id };
 }
 
 function answerOf(refund: Refund): Answer {

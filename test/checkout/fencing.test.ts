@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Acquirer, OperationOutcome } from '../../src/checkout/domain/acquirer.ts';
 import { sweep } from '../../src/checkout/jobs.ts';
 import { verifyLedger } from '../../src/checkout/verify-ledger.ts';
@@ -161,6 +162,74 @@ for (const kind of ['refund', 'capture'] as const) {
     await db.run(sql`delete from checkout.contradictions`);
   });
 }
+
+test('a merchant who comes back does not cross an inquiry that is under way', async () => {
+  for (const kind of ['refund', 'capture'] as const) {
+    const payment = await paidPayment(service, { capture: kind === 'refund' });
+    const key = `crossing-${payment.id}`;
+    const again = () =>
+      kind === 'refund' ? refund(service, payment.id, '10.00', key) : capture(payment.id, key);
+    const lost = await withAcquirer({ [kind]: async () => ({ kind: 'unknown' }) }, again);
+    assert.equal(codeOf(lost), 'outcome_unknown');
+    clock.move(1_000);
+    const asked = gate();
+    const answered = gate();
+    let inquiries = 0;
+    let sent = 0;
+    const changes: Partial<Acquirer> = {
+      async inquireOperation(given) {
+        inquiries++;
+        asked.open();
+        await answered.opened;
+        return realAcquirer.inquireOperation(given);
+      },
+      async [kind](given: Parameters<Acquirer['refund']>[0]) {
+        sent++;
+        return realAcquirer[kind](given);
+      },
+    };
+    const answer = await withAcquirer(changes, async () => {
+      const job = sweep(deps);
+      await asked.opened;
+      const merchant = again();
+      await delay(100);
+      answered.open();
+      await job;
+      return merchant;
+    });
+    assert.deepEqual([inquiries, sent], [1, 1]);
+    assert.equal(answer.json().status, 'succeeded', answer.body);
+  }
+});
+
+test('after an inquiry that took long the merchant is not kept waiting: the job sends what has to be sent', async () => {
+  for (const kind of ['refund', 'capture'] as const) {
+    const payment = await paidPayment(service, { capture: kind === 'refund' });
+    const key = `slow-${payment.id}`;
+    const again = () =>
+      kind === 'refund' ? refund(service, payment.id, '10.00', key) : capture(payment.id, key);
+    await withAcquirer({ [kind]: async () => ({ kind: 'unknown' }) }, again);
+    let sent = 0;
+    const slow: Partial<Acquirer> = {
+      async inquireOperation() {
+        await delay(1_100);
+        return { kind: 'failed' };
+      },
+      async [kind](given: Parameters<Acquirer['refund']>[0]) {
+        sent++;
+        return realAcquirer[kind](given);
+      },
+    };
+    await withAcquirer(slow, async () => {
+      assert.equal(codeOf(await again()), 'outcome_unknown');
+      assert.equal(sent, 0);
+      clock.move(2_000);
+      await sweep(deps);
+      assert.equal(sent, 1);
+    });
+    assert.equal((await again()).json().status, 'succeeded');
+  }
+});
 
 test('a refund that another worker has found refused keeps the balance that it had, to the last unit', async () => {
   const balance = async () => (await call(service, 'GET', '/v1/balance')).json();

@@ -110,8 +110,8 @@ type ModelPayment = {
   captureBefore: number;
 };
 
-const terms = { feeBasisPoints: 150, feeFixed: 5n, balanceFloor: -500n };
-const walletStart = 50_000;
+const terms = { feeBasisPoints: 150, feeFixed: 5n, balanceFloor: 0n };
+const walletStart = 15_000;
 
 class Model {
   payments: ModelPayment[] = [];
@@ -537,8 +537,9 @@ const retry = pick.map(
       }
       const again = await send(real, sent.path, sent.body, sent.key, sent.afresh);
       assert.ok(again.statusCode < 500, again.body);
+      if (sent.answer.statusCode >= 500) return;
       assert.equal(again.headers['idempotency-replayed'], 'true');
-      if (sent.answer.statusCode < 500) assert.equal(again.body, sent.answer.body);
+      assert.equal(again.body, sent.answer.body);
     }),
 );
 

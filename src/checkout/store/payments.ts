@@ -92,6 +92,7 @@ export async function savePayment(tx: Transaction, payment: Payment, event: Obje
         wallet_user_id = ${row.walletUserId}, authorized_at = ${row.authorizedAt},
         capture_before = ${row.captureBefore}, capture_id = ${row.captureId}, capture_amount = ${row.captureAmount},
         capture_lease_until = ${row.captureLeaseUntil}, capture_inquiries = ${row.captureInquiries},
+        capture_asking = true,
         captured_at = ${row.capturedAt}, canceled_at = ${row.canceledAt}, cancel_party = ${row.cancelParty},
         cancel_reason = ${row.cancelReason}, version = ${payment.version}
       where merchant_id = ${payment.merchantId} and payment_id = ${payment.id} and version = ${payment.version - 1}
@@ -109,19 +110,20 @@ export async function postponeCapture(
   lease: { merchantId: string; id: PaymentId; until: Date },
 ): Promise<void> {
   await tx.run(sql`
-    update checkout.payments set capture_lease_until = ${lease.until}, capture_inquiries = capture_inquiries + 1
+    update checkout.payments
+    set capture_lease_until = ${lease.until}, capture_asking = false, capture_inquiries = capture_inquiries + 1
     where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_lease_until is not null`);
 }
 
-/** Takes a capture up until the given instant; undefined when somebody else is at it, or it is settled. */
+/** For a merchant, who need not wait until it is time: undefined when somebody else is at it, or it is settled. */
 export async function takeCapture(
   db: Queryable,
   take: { merchantId: string; id: PaymentId; captureId: string; now: Date; until: Date },
 ): Promise<WaitingForCapture | undefined> {
   const row = await db.maybeOne<PaymentRow>(sql`
-    update checkout.payments set capture_lease_until = ${take.until}
+    update checkout.payments set capture_lease_until = ${take.until}, capture_asking = true
     where merchant_id = ${take.merchantId} and payment_id = ${take.id} and capture_id = ${take.captureId}
-      and capture_lease_until <= ${take.now}
+      and capture_lease_until is not null and (capture_lease_until <= ${take.now} or not capture_asking)
     returning *`);
   return row && toWaiting(row);
 }
@@ -137,7 +139,7 @@ export async function takeCapturesToAsk(
       where capture_lease_until <= ${due.now}
       order by capture_lease_until limit ${due.limit} for no key update skip locked
     )
-    update checkout.payments p set capture_lease_until = ${due.until} from due
+    update checkout.payments p set capture_lease_until = ${due.until}, capture_asking = true from due
     where p.merchant_id = due.merchant_id and p.payment_id = due.payment_id
     returning p.*`);
   return rows.map(toWaiting);

@@ -77,15 +77,15 @@ export async function saveRefund(tx: Transaction, refund: Refund, event: ObjectE
   if (saved !== 1) throw new Error(`refund ${refund.id} is not at version ${refund.version - 1}`);
 }
 
-/** Takes a pending refund up until the given instant; undefined when somebody else is at it, or it is settled. */
+/** For a merchant, who need not wait until it is time: undefined when somebody else is at it, or it is settled. */
 export async function takeRefund(
   db: Queryable,
   key: { merchantId: string; refundId: RefundId; now: Date; until: Date },
 ): Promise<PendingRefund | undefined> {
   const row = await db.maybeOne<RefundRow>(sql`
-    update checkout.refunds set lease_until = ${key.until}
+    update checkout.refunds set lease_until = ${key.until}, asking = true
     where merchant_id = ${key.merchantId} and refund_id = ${key.refundId} and status = 'pending'
-      and lease_until <= ${key.now}
+      and (lease_until <= ${key.now} or not asking)
     returning *`);
   return row && toPending(row);
 }
@@ -96,7 +96,7 @@ export async function postponeRefund(
   key: { merchantId: string; refundId: RefundId; until: Date },
 ): Promise<void> {
   await db.run(sql`
-    update checkout.refunds set lease_until = ${key.until}, inquiries = inquiries + 1
+    update checkout.refunds set lease_until = ${key.until}, asking = false, inquiries = inquiries + 1
     where merchant_id = ${key.merchantId} and refund_id = ${key.refundId} and status = 'pending'`);
 }
 
@@ -111,7 +111,7 @@ export async function takeRefundsToAsk(
       where status = 'pending' and lease_until <= ${due.now}
       order by lease_until limit ${due.limit} for no key update skip locked
     )
-    update checkout.refunds r set lease_until = ${due.until} from due
+    update checkout.refunds r set lease_until = ${due.until}, asking = true from due
     where r.merchant_id = due.merchant_id and r.refund_id = due.refund_id
     returning r.*`);
   return rows.map(toPending);
