@@ -93,13 +93,13 @@ function chooseAcquirer({ config, db, log, now, urls }: CheckoutOptions): {
   }
 }
 
-/** Only wallets pay here. Nothing can have happened at an acquirer that there is not. */
+/** Only wallets pay here. Nothing is sent; what was, to an acquirer that there used to be, nobody here can tell. */
 const nobody: Acquirer = {
   authorize: async () => ({ kind: 'failed' }),
-  complete: async () => ({ kind: 'failed' }),
+  complete: async () => ({ kind: 'unknown' }),
   capture: async () => ({ kind: 'failed' }),
   reverse: async () => ({ kind: 'failed' }),
   refund: async () => ({ kind: 'failed' }),
-  inquireAuthorization: async () => ({ kind: 'failed' }),
-  inquireOperation: async () => ({ kind: 'failed' }),
+  inquireAuthorization: async () => ({ kind: 'unknown' }),
+  inquireOperation: async () => ({ kind: 'unknown' }),
 };
