@@ -50,3 +50,45 @@ begin
   end if;
   return true;
 end $$;
+
+-- As before, but the floor of an account is that under which its last debit was let through: a floor that the operator
+-- raises above a balance is no breach, and what comes in is never refused.
+create or replace function checkout.post(
+  p_merchant_id text, p_transaction_id uuid, p_kind text, p_reference uuid, p_currency text, p_at timestamptz,
+  p_owners text[], p_kinds text[], p_amounts bigint[], p_floors bigint[]
+) returns boolean language plpgsql as $$
+declare
+  line record;
+begin
+  for line in
+    select owner, kind, sum(amount)::bigint as amount, min(floor) as floor
+    from unnest(p_owners, p_kinds, p_amounts, p_floors) as given (owner, kind, amount, floor)
+    where kind in ('merchant_available', 'merchant_refund_hold', 'wallet', 'wallet_hold')
+    group by owner, kind order by owner collate "C", kind collate "C"
+  loop
+    insert into checkout.ledger_accounts (owner, kind, currency)
+    values (line.owner, line.kind, p_currency) on conflict do nothing;
+    perform from checkout.ledger_accounts
+    where owner = line.owner and kind = line.kind and currency = p_currency
+      and (line.amount >= 0 or line.floor is null or balance + line.amount >= line.floor)
+    for no key update;
+    if not found then return false; end if;
+  end loop;
+
+  insert into checkout.ledger_transactions (merchant_id, transaction_id, kind, reference, currency, created_at)
+  values (p_merchant_id, p_transaction_id, p_kind, p_reference, p_currency, p_at);
+  insert into checkout.ledger_entries (merchant_id, transaction_id, line, owner, kind, currency, amount)
+  select p_merchant_id, p_transaction_id, at, owner, kind, p_currency, amount
+  from unnest(p_owners, p_kinds, p_amounts) with ordinality as given (owner, kind, amount, at);
+  -- One account after another, by its key: planned as a join, this would read the balances of all merchants.
+  for line in
+    select owner, kind, amount, floor
+    from unnest(p_owners, p_kinds, p_amounts, p_floors) as given (owner, kind, amount, floor)
+    where kind in ('merchant_available', 'merchant_refund_hold', 'wallet', 'wallet_hold')
+  loop
+    update checkout.ledger_accounts
+    set balance = balance + line.amount, floor = case when line.amount < 0 then line.floor else floor end
+    where owner = line.owner and kind = line.kind and currency = p_currency;
+  end loop;
+  return true;
+end $$;

@@ -452,12 +452,12 @@ test('a refusal by a rule is remembered for 72 hours, even when it would no long
     {
       path: '/v1/refunds',
       body: { paymentId: payment.id, amount: { value: '1', currency: 'ZZZ' } },
-      code: 'currency_not_supported',
+      code: 'payment_not_refundable',
     },
     {
       path: `/v1/payments/${held.id}/capture`,
       body: { amount: { value: '1', currency: 'ZZZ' } },
-      code: 'currency_not_supported',
+      code: 'currency_mismatch',
     },
     {
       path: '/v1/payments',
@@ -491,6 +491,20 @@ test('a refusal by a rule is remembered for 72 hours, even when it would no long
     key,
   );
   assert.equal(done.statusCode, 200, done.body);
+});
+
+test('a used key with an id that is none is a used key, whatever the call', async () => {
+  const payment = await paidPayment(service);
+  const key = randomUUID();
+  assert.equal((await refund(service, payment.id, '1.00', key)).statusCode, 200);
+  for (const target of [
+    { path: '/v1/refunds', body: { paymentId: 'nonsense', amount: order.amount } },
+    { path: '/v1/payments/nonsense/capture', body: {} },
+    { path: '/v1/payments/nonsense/cancel' },
+  ]) {
+    const answer = await send(target, key);
+    assert.deepEqual([answer.statusCode, codeOf(answer)], [422, 'idempotency_key_reused'], target.path);
+  }
 });
 
 test('fifty refusals at once under one key are one refusal', async () => {

@@ -5,13 +5,14 @@ import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
-import { moneyOf } from './amounts.ts';
+import { partOf } from './amounts.ts';
 import { MoneyJson, PaymentJson } from './json.ts';
 import { IdParams, idForm, KeyHeaders, merchantSecurity, problems } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Capture an authorised payment',
-  description: 'All of it, or a smaller `amount`; the rest is let go. Needs the header `X-Idempotency-Key`.',
+  description:
+    'All of it, also without a body, or a smaller `amount`; the rest is let go. Needs the header `X-Idempotency-Key`.',
   tags: ['Payments'],
   security: merchantSecurity,
   headers: KeyHeaders,
@@ -23,13 +24,20 @@ const schema = {
 export const capturePaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async (app, deps) => {
   app.post(
     '/v1/payments/:id/capture',
-    { schema, preValidation: async (request) => void idempotencyKeyOf(request) },
+    {
+      schema,
+      async preValidation(request) {
+        idempotencyKeyOf(request);
+        // Not for `null`, which is a body, and not of this form.
+        if (request.body === undefined) request.body = {};
+      },
+    },
     async (request, reply) => {
       const { merchant, params, body } = request;
-      if (!idForm.test(params.id)) throw refuse('payment_not_found');
       const call = callOf(request, merchant.merchantId, 'capture_payment');
       return answerOnce(deps, request, reply, call, async (former) => {
-        const wish = { id: params.id as PaymentId, amount: body.amount && moneyOf(body.amount) };
+        if (!idForm.test(params.id)) throw refuse('payment_not_found');
+        const wish = { id: params.id as PaymentId, amount: body.amount && partOf(body.amount) };
         return capturePayment(deps, merchant, call, wish, former);
       });
     },

@@ -120,6 +120,7 @@ export async function takeRefundsToAsk(
 export type RefundFilter = {
   merchantId: string;
   paymentId: PaymentId | null;
+  merchantOrderId: string | null;
   status: string | null;
   createdFrom: Date | null;
   createdTo: Date | null;
@@ -133,6 +134,9 @@ export async function listRefunds(db: Queryable, filter: RefundFilter): Promise<
     where merchant_id = ${filter.merchantId}
       and (${filter.before}::uuid is null or refund_id < ${filter.before}::uuid)
       and (${filter.paymentId}::uuid is null or payment_id = ${filter.paymentId}::uuid)
+      and (${filter.merchantOrderId}::text is null or payment_id in (
+        select payment_id from checkout.payments
+        where merchant_id = ${filter.merchantId} and merchant_order_id = ${filter.merchantOrderId}::text))
       and (${filter.status}::text is null or status = ${filter.status}::text)
       and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
       and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
