@@ -23,6 +23,7 @@ import {
   settleAttempt,
 } from './store/attempts.ts';
 import { post, postForSure } from './store/ledger.ts';
+import type { Merchant } from './store/merchants.ts';
 import { lockPayment, savePayment } from './store/payments.ts';
 
 /** How long a customer may take to answer their bank. */
@@ -42,6 +43,7 @@ export async function payByCard(
   card: Card,
   form: { returnUrl: string; attempts: number },
 ): Promise<AttemptResult> {
+  await openMerchant(deps, where);
   const attemptId = deps.newId() as AttemptId;
   const key = { ...where, attemptId };
   const payment = await deps.db.transaction(async (tx) => {
@@ -91,8 +93,7 @@ export async function payByWallet(
   userId: string,
   attempts: number,
 ): Promise<Payment | undefined> {
-  const merchant = await deps.merchants.find(where.merchantId);
-  if (!merchant) throw refuse('payment_not_found');
+  const merchant = await openMerchant(deps, where);
   const attemptId = deps.newId() as AttemptId;
   return deps.db
     .transaction(async (tx) => {
@@ -129,6 +130,13 @@ export async function payByWallet(
 
 /** Rolls back: an attempt that the wallet cannot pay for leaves nothing behind, and costs the customer no try. */
 class WalletTooSmall extends Error {}
+
+/** Nobody begins to pay a merchant that was switched off; what had begun before is still settled. */
+async function openMerchant(deps: CheckoutDeps, { merchantId }: Where): Promise<Merchant> {
+  const merchant = await deps.merchants.find(merchantId);
+  if (!merchant || merchant.disabledAt) throw refuse('payment_not_found');
+  return merchant;
+}
 
 async function begin(
   deps: CheckoutDeps,

@@ -31,6 +31,8 @@ export async function cancelPayment(
     return { ...answerOf(deps, payment), replayed: true };
   };
   if (former) return asItStands();
+  // One whose time is up has expired, and was not canceled by the merchant.
+  await currentPayment(deps, call.merchantId, id);
   const canceled = await deps.db.transaction(async (tx) => {
     const at = deps.now();
     if (!(await claimKey(tx, call, id, at))) return 'taken';

@@ -451,6 +451,10 @@ function cancelOf(payment: ModelPayment) {
   return async (model: Model, real: Real, key: string, failing: Fault = 'none'): Promise<void> => {
     const path = `/v1/payments/${payment.id}/cancel`;
     const answer = await withFault(failing, () => send(real, path, undefined, key, cancelOf(payment)));
+    if (isOver(payment) && payment.status === 'pending') {
+      if (failing === 'abort_begin') return;
+      payment.status = 'canceled';
+    }
     const isFinal = payment.status === 'succeeded' || payment.status === 'canceled';
     const refusal = isFinal
       ? 'payment_is_final'
