@@ -3,7 +3,7 @@ import { keepContradiction } from './contradictions.ts';
 import type { CheckoutDeps } from './deps.ts';
 import type { OperationOutcome } from './domain/acquirer.ts';
 import { formatMoney, type Money } from './domain/money.ts';
-import type { PaymentId, Succeeded } from './domain/payment.ts';
+import type { PaymentId } from './domain/payment.ts';
 import { refundableOf } from './domain/payment.ts';
 import {
   refundCanceledPosting,
@@ -17,6 +17,7 @@ import {
   type PendingRefund,
   type Refund,
   type RefundId,
+  refundAtOnce,
   settleHeldRefund,
 } from './domain/refund.ts';
 import { refuse } from './errors.ts';
@@ -99,47 +100,23 @@ async function reserve(
     test: payment.test,
     version: 1,
   };
-  const { walletUserId } = checked.payment;
-  if (walletUserId !== null) {
-    const refund: Refund = { ...shared, status: 'succeeded', settledAt: at, rrn: null };
-    await refundToWallet(
-      deps,
-      tx,
-      merchant,
-      checked.payment,
-      refund,
-      await deps.survivorOf(tx, walletUserId),
-      at,
-    );
-    await insertAnswer(tx, call, answerOf(refund), at);
-    return refund;
-  }
-  const leaseUntil = new Date(at.getTime() + leaseMs);
-  const refund: Refund = { ...shared, status: 'pending', leaseUntil, inquiries: 0 };
-  const held = holdRefund(checked.payment, wish.amount.minor);
-  await savePayment(tx, held, paymentEvent(deps, payment, held, at));
+  const before = checked.payment;
+  const { minor } = wish.amount;
+  // A wallet has its money back in this transaction; an acquirer still has to be asked.
+  const wallet = before.walletUserId && (await deps.survivorOf(tx, before.walletUserId));
+  const refund: Refund = wallet
+    ? { ...shared, status: 'succeeded', settledAt: at, rrn: null }
+    : { ...shared, status: 'pending', leaseUntil: new Date(at.getTime() + leaseMs), inquiries: 0 };
+  const after = wallet ? refundAtOnce(before, minor) : holdRefund(before, minor);
+  await savePayment(tx, after, paymentEvent(deps, before, after, at));
   await insertRefund(tx, refund, refundEvent(deps, null, refund, at));
+  if (refund.status === 'succeeded') await insertAnswer(tx, call, answerOf(refund), at);
   // The balance comes last: it is the row that all of a merchant's refunds wait for.
-  if (!(await post(tx, refundHoldPosting(refund, merchant), at)))
-    throw refuse('insufficient_merchant_balance');
+  const posting = wallet
+    ? walletRefundPosting(refund, wallet, merchant)
+    : refundHoldPosting(refund, merchant);
+  if (!(await post(tx, posting, at))) throw refuse('insufficient_merchant_balance');
   return refund;
-}
-
-async function refundToWallet(
-  deps: CheckoutDeps,
-  tx: Transaction,
-  merchant: Merchant,
-  payment: Succeeded,
-  refund: Refund,
-  userId: string,
-  at: Date,
-): Promise<void> {
-  const { minor } = refund.amount;
-  const after = { ...payment, refunded: payment.refunded + minor, version: payment.version + 1 };
-  await savePayment(tx, after, paymentEvent(deps, payment, after, at));
-  await insertRefund(tx, refund, refundEvent(deps, null, refund, at));
-  if (!(await post(tx, walletRefundPosting(refund, userId, merchant), at)))
-    throw refuse('insufficient_merchant_balance');
 }
 
 /** The second step, outside any transaction. */

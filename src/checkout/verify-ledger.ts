@@ -59,8 +59,6 @@ const moved = (kinds: string) => `
     coalesce(sum(e.amount) filter (where e.kind = 'acquirer_receivable'), 0) as receivable,
     coalesce(sum(e.amount) filter (where e.kind = 'fee_income'), 0) as fee,
     count(distinct t.transaction_id) filter (where t.kind = 'payment_captured') as captures,
-    count(distinct t.transaction_id) filter (where t.kind = 'wallet_held') as wallet_holds,
-    count(distinct t.transaction_id) filter (where t.kind = 'wallet_released') as wallet_releases,
     count(distinct t.transaction_id) filter (where t.kind = 'refund_held') as holds,
     count(distinct t.transaction_id) filter (where t.kind = 'refund_succeeded') as refunds,
     count(distinct t.transaction_id) filter (where t.kind = 'refund_canceled') as cancels

@@ -169,11 +169,9 @@ function advancePending(payment: Pending, event: PaymentEvent): Advance {
       if (payment.openAttemptId) return refuse('attempt_in_progress');
       if (event.type === 'expired') {
         if (event.at < payment.expiresAt) return refuse('not_due');
-        return next(
-          cancel(payment, null, event.at, { party: 'tollgate', reason: 'expired_on_confirmation' }),
-        );
+        return next(cancel(payment, event.at, { party: 'tollgate', reason: 'expired_on_confirmation' }));
       }
-      return next(cancel(payment, null, event.at, { party: event.by, reason: `canceled_by_${event.by}` }));
+      return next(cancel(payment, event.at, { party: event.by, reason: `canceled_by_${event.by}` }));
     case 'capture_asked':
     case 'capture_refused':
     case 'captured':
@@ -194,7 +192,8 @@ function settle(payment: Pending, event: PaymentEvent & { type: 'attempt_settled
       walletUserId: event.walletUserId,
       authorizedAt: at,
     };
-    const shared = { ...orderOf(payment), ...paid, lastAttempt };
+    const { openAttemptId: _, ...order } = payment;
+    const shared = { ...order, ...paid, lastAttempt };
     if (payment.capture) {
       const { minor } = payment.amount;
       return next({
@@ -212,11 +211,11 @@ function settle(payment: Pending, event: PaymentEvent & { type: 'attempt_settled
   }
   const open: Pending = { ...payment, openAttemptId: null, lastAttempt };
   if (payment.attempts >= mostAttempts) {
-    return next(cancel(open, null, at, { party: 'tollgate', reason: 'attempts_exhausted' }));
+    return next(cancel(open, at, { party: 'tollgate', reason: 'attempts_exhausted' }));
   }
   // Its attempt kept it alive beyond its time; now that this has come to nothing, its time is up.
   if (at >= payment.expiresAt) {
-    return next(cancel(open, null, at, { party: 'tollgate', reason: 'expired_on_confirmation' }));
+    return next(cancel(open, at, { party: 'tollgate', reason: 'expired_on_confirmation' }));
   }
   return next(open);
 }
@@ -232,10 +231,10 @@ function advanceWaiting(payment: WaitingForCapture, event: PaymentEvent): Advanc
     }
     case 'capture_refused':
       return next({ ...payment, asked: null });
-    case 'captured':
+    case 'captured': {
+      const { captureBefore: _, asked: __, ...paid } = payment;
       return next({
-        ...orderOf(payment),
-        ...paidOf(payment),
+        ...paid,
         status: 'succeeded',
         captureId: event.captureId,
         capturedAt: event.at,
@@ -243,17 +242,14 @@ function advanceWaiting(payment: WaitingForCapture, event: PaymentEvent): Advanc
         refunded: 0n,
         refundHeld: 0n,
       });
+    }
     case 'canceled':
       if (payment.asked) return refuse('capture_in_progress');
-      return next(
-        cancel(payment, paidOf(payment), event.at, { party: event.by, reason: `canceled_by_${event.by}` }),
-      );
+      return next(letGo(payment, event.at, { party: event.by, reason: `canceled_by_${event.by}` }));
     case 'not_captured_in_time':
       if (payment.asked) return refuse('capture_in_progress');
       if (event.at < payment.captureBefore) return refuse('not_due');
-      return next(
-        cancel(payment, paidOf(payment), event.at, { party: 'tollgate', reason: 'expired_on_capture' }),
-      );
+      return next(letGo(payment, event.at, { party: 'tollgate', reason: 'expired_on_capture' }));
     case 'expired':
       return refuse('not_due');
     case 'extended':
@@ -271,8 +267,17 @@ export function laterExpiry({ createdAt, expiresAt, extensions }: Order): Date |
   return extensions < mostExtensions && later > expiresAt.getTime() ? new Date(later) : undefined;
 }
 
-function cancel(payment: Payment, paid: Paid | null, at: Date, cancellation: Cancellation): Canceled {
-  return { ...orderOf(payment), status: 'canceled', canceledAt: at, cancellation, paid };
+function cancel(payment: Pending, at: Date, cancellation: Cancellation): Canceled {
+  const { openAttemptId: _, ...order } = payment;
+  return { ...order, status: 'canceled', canceledAt: at, cancellation, paid: null };
+}
+
+/** It was paid and not captured; how it was paid is still told. */
+function letGo(payment: WaitingForCapture, at: Date, cancellation: Cancellation): Canceled {
+  const { captureBefore: _, asked: __, ...rest } = payment;
+  const { method, approval, paidAttemptId, walletUserId, authorizedAt, ...order } = rest;
+  const paid = { method, approval, paidAttemptId, walletUserId, authorizedAt };
+  return { ...order, status: 'canceled', canceledAt: at, cancellation, paid };
 }
 
 function next(payment: Payment): Advance {
@@ -281,51 +286,6 @@ function next(payment: Payment): Advance {
 
 function refuse(refusal: PaymentRefusal): Advance {
   return { ok: false, refusal };
-}
-
-export function orderOf(payment: Payment): Order {
-  const {
-    merchantId,
-    id,
-    terminalId,
-    amount,
-    capture,
-    description,
-    merchantOrderId,
-    metadata,
-    returnUrl,
-    locale,
-    createdAt,
-    expiresAt,
-    extensions,
-    attempts,
-    lastAttempt,
-    test,
-    version,
-  } = payment;
-  return {
-    merchantId,
-    id,
-    terminalId,
-    amount,
-    capture,
-    description,
-    merchantOrderId,
-    metadata,
-    returnUrl,
-    locale,
-    createdAt,
-    expiresAt,
-    extensions,
-    attempts,
-    lastAttempt,
-    test,
-    version,
-  };
-}
-
-export function paidOf({ method, approval, paidAttemptId, walletUserId, authorizedAt }: Paid): Paid {
-  return { method, approval, paidAttemptId, walletUserId, authorizedAt };
 }
 
 /** What can still be given back: what was captured, less what was given back or is on its way. */

@@ -5,7 +5,6 @@ export type Attempt = {
   merchantId: string;
   paymentId: PaymentId;
   attemptId: AttemptId;
-  method: 'card' | 'wallet';
   status: 'running' | 'challenge' | 'unknown' | 'approved' | 'declined' | 'failed';
   card: CardDetails | null;
   challengeUrl: string | null;
@@ -17,7 +16,7 @@ export type AttemptKey = { merchantId: string; paymentId: PaymentId; attemptId: 
 export async function insertAttempt(
   tx: Transaction,
   attempt: AttemptKey & {
-    method: Attempt['method'];
+    method: 'card' | 'wallet';
     card: CardDetails | null;
     startedAt: Date;
     inquireAt: Date;
@@ -31,14 +30,14 @@ export async function insertAttempt(
 
 export async function findAttempt(db: Queryable, key: AttemptKey): Promise<Attempt | undefined> {
   return db.maybeOne<Attempt>(sql`
-    select merchant_id, payment_id, attempt_id, method, status, card, challenge_url, inquiries
+    select merchant_id, payment_id, attempt_id, status, card, challenge_url, inquiries
     from checkout.attempts
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}`);
 }
 
 export async function lockAttempt(tx: Transaction, key: AttemptKey): Promise<Attempt | undefined> {
   return tx.maybeOne<Attempt>(sql`
-    select merchant_id, payment_id, attempt_id, method, status, card, challenge_url, inquiries
+    select merchant_id, payment_id, attempt_id, status, card, challenge_url, inquiries
     from checkout.attempts
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}
     for no key update`);
