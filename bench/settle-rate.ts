@@ -6,6 +6,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Registry } from 'prom-client';
 import { packageRoot } from '../src/app.ts';
 import { payByCard } from '../src/checkout/attempt.ts';
 import { openCheckout } from '../src/checkout/checkout.ts';
@@ -47,6 +48,7 @@ try {
     db,
     log: createLogger({ level: 'silent' }),
     now: () => new Date(),
+    registry: new Registry(),
     authenticate: async () => ({ ok: false, reason: 'missing' }),
     survivorOf: async (_, userId) => userId,
     signIn: { issuer: config.server.urls.base, clientId: 'none', clientSecret: '' },

@@ -91,6 +91,7 @@ export async function openAreas(options: {
     signIn,
     config: config.checkout,
     urls: config.server.urls,
+    registry: metrics.registry,
     authenticate: (header, address) => authenticateMerchant(identity.deps, header, address),
     survivorOf: async (connection, userId) => (await findSurvivor(connection, userId)) ?? userId,
   });

@@ -1,5 +1,4 @@
 import type { Transaction } from '../platform/db.ts';
-import { addJob } from '../platform/jobs.ts';
 import type { CheckoutDeps } from './deps.ts';
 import type { AuthorizeOutcome, Card } from './domain/acquirer.ts';
 import { cardDetailsOf } from './domain/card.ts';
@@ -13,7 +12,7 @@ import {
 import { capturePosting, walletHoldPosting } from './domain/posting.ts';
 import { refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
-import { nextInquiryAt, taskNames } from './inquiries.ts';
+import { leaseMs, nextInquiryAt } from './inquiries.ts';
 import {
   type Attempt,
   type AttemptKey,
@@ -24,10 +23,9 @@ import {
   settleAttempt,
 } from './store/attempts.ts';
 import { post, postForSure } from './store/ledger.ts';
+import type { Merchant } from './store/merchants.ts';
 import { lockPayment, savePayment } from './store/payments.ts';
 
-/** Longer than a call to the acquirer takes: an attempt that still runs then has lost its process. */
-const lostAfterMs = 10_000;
 /** How long a customer may take to answer their bank. */
 const challengeMs = 10 * 60_000;
 
@@ -45,14 +43,15 @@ export async function payByCard(
   card: Card,
   form: { returnUrl: string; attempts: number },
 ): Promise<AttemptResult> {
+  await openMerchant(deps, where);
   const attemptId = deps.newId() as AttemptId;
   const key = { ...where, attemptId };
   const payment = await deps.db.transaction(async (tx) => {
     const at = deps.now();
     const begun = await begin(deps, tx, where, { attemptId, after: form.attempts, at });
-    const inquireAt = new Date(at.getTime() + lostAfterMs);
+    // An attempt that still runs then has lost its process.
+    const inquireAt = new Date(at.getTime() + leaseMs);
     await insertAttempt(tx, { ...key, method: 'card', card: cardDetailsOf(card), startedAt: at, inquireAt });
-    await addJob(tx, taskNames.askAttempt, key, { runAt: inquireAt, key: `attempt ${attemptId}` });
     return begun;
   });
   const outcome = await deps.acquirer.authorize({
@@ -94,8 +93,7 @@ export async function payByWallet(
   userId: string,
   attempts: number,
 ): Promise<Payment | undefined> {
-  const merchant = await deps.merchants.find(where.merchantId);
-  if (!merchant) throw refuse('payment_not_found');
+  const merchant = await openMerchant(deps, where);
   const attemptId = deps.newId() as AttemptId;
   return deps.db
     .transaction(async (tx) => {
@@ -132,6 +130,13 @@ export async function payByWallet(
 
 /** Rolls back: an attempt that the wallet cannot pay for leaves nothing behind, and costs the customer no try. */
 class WalletTooSmall extends Error {}
+
+/** Nobody begins to pay a merchant that was switched off; what had begun before is still settled. */
+async function openMerchant(deps: CheckoutDeps, { merchantId }: Where): Promise<Merchant> {
+  const merchant = await deps.merchants.find(merchantId);
+  if (!merchant || merchant.disabledAt) throw refuse('payment_not_found');
+  return merchant;
+}
 
 async function begin(
   deps: CheckoutDeps,
@@ -173,7 +178,6 @@ async function concludeAttempt(
         : nextInquiryAt(at, attempt.inquiries);
       const challengeUrl = challenged ? outcome.url : null;
       await keepAttemptOpen(tx, key, { status: outcome.kind, challengeUrl, inquireAt });
-      await addJob(tx, taskNames.askAttempt, key, { runAt: inquireAt, key: `attempt ${key.attemptId}` });
       if (challenged) return { kind: 'challenge', url: outcome.url };
       const waiting = advance(before, { type: 'attempt_unknown', attemptId: key.attemptId, at });
       // Told once: a merchant need not hear of every time that we have asked in vain.
@@ -208,7 +212,6 @@ async function concludeAttempt(
 /** An approval of something that has ended is reversed. */
 async function giveBack(tx: Transaction, key: AttemptKey, at: Date): Promise<void> {
   await settleAttempt(tx, key, { status: 'approved', reason: null, reversal: 'due', at });
-  await addJob(tx, taskNames.reverse, key, { key: `reverse ${key.attemptId}` });
 }
 
 function isSettled(attempt: Attempt): boolean {

@@ -1,5 +1,4 @@
 import type { Transaction } from '../platform/db.ts';
-import { addJob } from '../platform/jobs.ts';
 import type { CheckoutDeps } from './deps.ts';
 import {
   advance,
@@ -13,7 +12,6 @@ import { refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
 import type { Answer } from './idempotency.ts';
 import { awaitFormer } from './idempotency.ts';
-import { taskNames } from './inquiries.ts';
 import { paymentJson } from './routes/json.ts';
 import { askForReversal } from './store/attempts.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
@@ -27,11 +25,14 @@ export async function cancelPayment(
   id: PaymentId,
   former: KeyOwner | undefined,
 ): Promise<Answer> {
-  if (former) {
+  const asItStands = async (): Promise<Answer> => {
     const payment = await findPayment(deps.db, call.merchantId, id);
-    if (!payment) throw refuse('payment_not_found');
-    return answerOf(deps, payment);
-  }
+    if (!payment) throw new Error(`key of a cancellation without its payment ${id}`);
+    return { ...answerOf(deps, payment), replayed: true };
+  };
+  if (former) return asItStands();
+  // One whose time is up has expired, and was not canceled by the merchant.
+  await currentPayment(deps, call.merchantId, id);
   const canceled = await deps.db.transaction(async (tx) => {
     const at = deps.now();
     if (!(await claimKey(tx, call, id, at))) return 'taken';
@@ -41,7 +42,7 @@ export async function cancelPayment(
     await insertAnswer(tx, call, answerOf(deps, ended.payment), at);
     return ended.payment;
   });
-  return canceled === 'taken' ? awaitFormer(deps, call) : answerOf(deps, canceled);
+  return canceled === 'taken' ? awaitFormer(deps, call, asItStands) : answerOf(deps, canceled);
 }
 
 type Ending = PaymentEvent & { type: 'canceled' | 'expired' | 'not_captured_in_time' };
@@ -65,8 +66,7 @@ export async function endPayment(
     await postForSure(tx, walletReleasePosting(before, owner), ending.at);
   } else {
     const key = { merchantId, paymentId: id, attemptId: before.paidAttemptId };
-    await askForReversal(tx, key);
-    await addJob(tx, taskNames.reverse, key, { key: `reverse ${before.paidAttemptId}` });
+    await askForReversal(tx, key, ending.at);
   }
   return ended;
 }

@@ -1,4 +1,4 @@
-import { addJob } from '../platform/jobs.ts';
+import { keepContradiction } from './contradictions.ts';
 import type { CheckoutDeps } from './deps.ts';
 import type { OperationOutcome } from './domain/acquirer.ts';
 import type { Money } from './domain/money.ts';
@@ -6,22 +6,13 @@ import { advance, type Payment, type PaymentId, type WaitingForCapture } from '.
 import { capturePosting, walletCapturePosting } from './domain/posting.ts';
 import { refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
-import { type Answer, awaitFormer } from './idempotency.ts';
-import { nextInquiryAt, taskNames } from './inquiries.ts';
+import { type Answer, awaitFormer, keepAnswer } from './idempotency.ts';
+import { leaseMs, nextInquiryAt, quickInquiryMs } from './inquiries.ts';
 import { paymentJson } from './routes/json.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { postForSure } from './store/ledger.ts';
 import type { Merchant } from './store/merchants.ts';
-import {
-  findPayment,
-  leaseCapture,
-  lockPayment,
-  postponeCapture,
-  savePayment,
-  takeCapture,
-} from './store/payments.ts';
-
-const leaseMs = 10_000;
+import { findPayment, lockPayment, postponeCapture, savePayment, takeCapture } from './store/payments.ts';
 
 export type CaptureWish = { id: PaymentId; amount: Money | undefined };
 
@@ -33,21 +24,23 @@ export async function capturePayment(
   wish: CaptureWish,
   former: KeyOwner | undefined,
 ): Promise<Answer> {
-  if (former) return goOn(deps, call, wish);
+  if (former) return goOn(deps, call, wish.id, former);
+  const at = deps.now();
   const begun = await deps.db.transaction(async (tx): Promise<Payment | 'taken'> => {
-    const at = deps.now();
-    if (!(await claimKey(tx, call, wish.id, at))) return 'taken';
+    const captureId = deps.newId();
+    if (!(await claimKey(tx, call, captureId, at))) return 'taken';
     const before = await lockPayment(tx, merchant.merchantId, wish.id);
     if (!before) throw refuse('payment_not_found');
     if (wish.amount && wish.amount.currency !== before.amount.currency) throw refuse('currency_mismatch');
     const minor = wish.amount?.minor ?? before.amount.minor;
-    const asked = advance(before, { type: 'capture_asked', captureId: deps.newId(), minor, at });
+    const leaseUntil = new Date(at.getTime() + leaseMs);
+    const asked = advance(before, { type: 'capture_asked', captureId, minor, leaseUntil, at });
     if (!asked.ok) throw refuse(asked.refusal === 'not_due' ? 'payment_not_capturable' : asked.refusal);
     if (asked.payment.status !== 'waiting_for_capture')
       throw new Error(`payment ${wish.id} skipped its capture`);
 
     if (asked.payment.walletUserId !== null) {
-      const captured = advance(before, { type: 'captured', minor, at });
+      const captured = advance(before, { type: 'captured', captureId, minor, at });
       if (!captured.ok || captured.payment.status !== 'succeeded') throw refuse('payment_not_capturable');
       const owner = await deps.survivorOf(tx, asked.payment.walletUserId);
       await savePayment(tx, captured.payment, paymentEvent(deps, before, captured.payment, at));
@@ -55,15 +48,13 @@ export async function capturePayment(
       await insertAnswer(tx, call, answerOf(deps, captured.payment), at);
       return captured.payment;
     }
-    const until = new Date(at.getTime() + leaseMs);
     await savePayment(tx, asked.payment, paymentEvent(deps, before, asked.payment, at));
-    await leaseCapture(tx, { merchantId: merchant.merchantId, id: wish.id, until });
-    await addJob(tx, taskNames.askCapture, keyOf(asked.payment), { runAt: until, key: `capture ${wish.id}` });
     return asked.payment;
   });
-  if (begun === 'taken') return awaitFormer(deps, call);
+  if (begun === 'taken')
+    return awaitFormer(deps, call, (owner) => presentSettled(deps, call, wish.id, owner));
   if (begun.status !== 'waiting_for_capture') return answerOf(deps, begun);
-  return conclude(deps, call, begun, await ask(deps, begun));
+  return conclude(deps, { call, since: at }, begun, await ask(deps, begun));
 }
 
 async function ask(deps: CheckoutDeps, payment: WaitingForCapture): Promise<OperationOutcome> {
@@ -76,109 +67,114 @@ async function ask(deps: CheckoutDeps, payment: WaitingForCapture): Promise<Oper
   });
 }
 
+type Key = { call: Call; since: Date };
+
 async function conclude(
   deps: CheckoutDeps,
-  call: Call,
+  key: Key,
   payment: WaitingForCapture,
   outcome: OperationOutcome,
 ): Promise<Answer> {
-  const settled = await settleCapture(deps, payment, outcome, call);
+  const settled = await settleCapture(deps, payment, outcome, key);
   if (settled === 'unknown') {
     throw refuse('outcome_unknown', `The capture of payment ${payment.id} is not settled.`, {
       headers: { 'retry-after': '1' },
     });
   }
   if (settled === 'refused') throw refuse('capture_declined');
-  return answerOf(deps, settled);
+  return settled;
 }
 
 /** Writes the outcome of a capture down, once. */
-export async function settleCapture(
+async function settleCapture(
   deps: CheckoutDeps,
   payment: WaitingForCapture,
   outcome: OperationOutcome,
-  call?: Call,
-): Promise<Payment | 'refused' | 'unknown'> {
+  key?: Key,
+): Promise<Answer | 'refused' | 'unknown'> {
   const merchant = await deps.merchants.find(payment.merchantId);
   if (!merchant || !payment.asked) throw new Error(`capture of payment ${payment.id} is not known`);
-  const { captureId } = payment.asked;
-  return deps.db.transaction(async (tx) => {
+  const { captureId, leaseUntil } = payment.asked;
+  return deps.db.transaction(async (tx): Promise<Answer | 'refused' | 'unknown'> => {
+    const answerFor = async (taken: Payment) =>
+      key ? keepAnswer(deps, tx, key.call, answerOf(deps, taken), key.since) : answerOf(deps, taken);
     const before = await lockPayment(tx, payment.merchantId, payment.id);
     if (!before) throw new Error(`payment ${payment.id} is gone`);
     const at = deps.now();
-    if (before.status === 'succeeded') {
-      if (call) await insertAnswer(tx, call, answerOf(deps, before), at);
-      return before;
+    if (before.status === 'succeeded' && before.captureId === captureId) return answerFor(before);
+    if (before.status !== 'waiting_for_capture' || before.asked?.captureId !== captureId) {
+      const { merchantId, id: paymentId } = before;
+      if (outcome.kind === 'done')
+        await keepContradiction(deps, tx, { merchantId, kind: 'capture', reference: captureId, paymentId });
+      return 'refused';
     }
-    if (before.status !== 'waiting_for_capture' || before.asked?.captureId !== captureId) return 'refused';
-    if (outcome.kind === 'unknown') {
+    // One that did not get through is sent again, by the same key or by the job: the authorisation still stands.
+    if (outcome.kind === 'unknown' || outcome.kind === 'failed') {
+      if (before.asked.leaseUntil.getTime() !== leaseUntil.getTime()) return 'unknown';
       const until = nextInquiryAt(at, before.asked.inquiries);
       await postponeCapture(tx, { merchantId: payment.merchantId, id: payment.id, until });
-      await addJob(tx, taskNames.askCapture, keyOf(payment), { runAt: until, key: `capture ${payment.id}` });
       return 'unknown';
     }
     const { minor } = before.asked;
     const next = advance(
       before,
-      outcome.kind === 'done' ? { type: 'captured', minor, at } : { type: 'capture_refused', at },
+      outcome.kind === 'done' ? { type: 'captured', captureId, minor, at } : { type: 'capture_refused', at },
     );
     if (!next.ok)
       throw new Error(`payment ${payment.id} cannot take the outcome of its capture: ${next.refusal}`);
     await savePayment(tx, next.payment, paymentEvent(deps, before, next.payment, at));
     if (next.payment.status !== 'succeeded') return 'refused';
     await postForSure(tx, capturePosting(next.payment, next.payment, minor, merchant), at);
-    if (call) await insertAnswer(tx, call, answerOf(deps, next.payment), at);
-    return next.payment;
+    return answerFor(next.payment);
   });
 }
 
-/** The same key again. */
-async function goOn(deps: CheckoutDeps, call: Call, wish: CaptureWish): Promise<Answer> {
-  const payment = await findPayment(deps.db, call.merchantId, wish.id);
-  if (!payment) throw refuse('payment_not_found');
-  // The job may have found this capture declined, and another key have asked for another amount since.
-  const wanted = wish.amount?.minor ?? payment.amount.minor;
-  const taken =
-    payment.status === 'succeeded'
-      ? payment.captured
-      : payment.status === 'waiting_for_capture'
-        ? payment.asked?.minor
-        : undefined;
-  if (taken !== undefined && taken !== wanted) throw refuse('capture_declined');
-  if (payment.status === 'waiting_for_capture' && payment.asked) {
-    const outcome = await resumeCapture(deps, payment, { impatient: true });
-    return outcome === 'taken' ? awaitFormer(deps, call) : conclude(deps, call, payment, outcome);
-  }
-  if (payment.status === 'waiting_for_capture') throw refuse('capture_declined');
-  return answerOf(deps, payment);
+/** The same key again: its capture is settled, somebody is at it, or it is ours to go on with. */
+async function goOn(deps: CheckoutDeps, call: Call, id: PaymentId, former: KeyOwner): Promise<Answer> {
+  const answer = await presentSettled(deps, call, id, former);
+  if (answer) return answer;
+  const now = deps.now();
+  const until = new Date(now.getTime() + leaseMs);
+  const capture = { merchantId: call.merchantId, id, captureId: former.objectId };
+  const taken = await takeCapture(deps.db, { ...capture, now, until });
+  if (!taken) return awaitFormer(deps, call, (owner) => presentSettled(deps, call, id, owner));
+  const outcome = await resume(deps, taken, { sendWithinMs: quickInquiryMs });
+  return conclude(deps, { call, since: former.createdAt }, taken, outcome);
+}
+
+/** Undefined while it is asked about. One that was not taken was declined, whatever another key has taken since. */
+async function presentSettled(
+  deps: CheckoutDeps,
+  call: Call,
+  id: PaymentId,
+  { objectId: captureId, createdAt }: KeyOwner,
+): Promise<Answer | undefined> {
+  const payment = await findPayment(deps.db, call.merchantId, id);
+  if (!payment) throw new Error(`key of a capture without its payment ${id}`);
+  if (payment.status === 'waiting_for_capture' && payment.asked?.captureId === captureId) return undefined;
+  if (payment.status !== 'succeeded' || payment.captureId !== captureId) throw refuse('capture_declined');
+  return keepAnswer(deps, deps.db, call, answerOf(deps, payment), createdAt);
+}
+
+/** What the job does with a capture that it has taken up. */
+export async function askAboutCapture(deps: CheckoutDeps, payment: WaitingForCapture): Promise<void> {
+  await settleCapture(deps, payment, await resume(deps, payment));
 }
 
 /** Asks what became of a capture before it is sent again under the same reference. */
-export async function resumeCapture(
+async function resume(
   deps: CheckoutDeps,
   payment: WaitingForCapture,
-  options: { impatient?: boolean } = {},
-): Promise<OperationOutcome | 'taken'> {
-  if (!payment.asked) return 'taken';
-  const { captureId, inquiries } = payment.asked;
-  const now = deps.now();
-  // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
-  const patience = options.impatient && inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
-  const until = new Date(now.getTime() + leaseMs);
-  const key = { merchantId: payment.merchantId, id: payment.id, captureId };
-  if (!(await takeCapture(deps.db, { ...key, now: patience, until }))) return 'taken';
+  { sendWithinMs = Number.POSITIVE_INFINITY } = {},
+): Promise<OperationOutcome> {
+  if (!payment.asked) throw new Error(`payment ${payment.id} has no capture to ask about`);
+  const begunAt = performance.now();
   const outcome = await deps.acquirer.inquireOperation({
-    reference: captureId,
+    reference: payment.asked.captureId,
     merchantId: payment.merchantId,
   });
   if (outcome.kind !== 'failed') return outcome;
-  // It never happened, so it is sent again. If that fails too, the first one may still be on its way.
-  const again = await ask(deps, payment);
-  return again.kind === 'failed' ? { kind: 'unknown' } : again;
-}
-
-function keyOf(payment: Payment) {
-  return { merchantId: payment.merchantId, paymentId: payment.id };
+  return performance.now() - begunAt > sendWithinMs ? { kind: 'unknown' } : ask(deps, payment);
 }
 
 function answerOf(deps: CheckoutDeps, payment: Payment): Answer {

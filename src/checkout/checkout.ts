@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client';
 import type { CheckoutConfig } from '../config.ts';
 import type { Database } from '../platform/db.ts';
 import type { Job } from '../platform/jobs.ts';
@@ -7,6 +8,7 @@ import { uuid7 } from '../platform/uuid7.ts';
 import { guardAcquirer } from './acquirers/guarded.ts';
 import { createHttpAcquirer } from './acquirers/http.ts';
 import { createSandboxAcquirer, type SandboxAcs } from './acquirers/sandbox.ts';
+import { measureContradictions } from './contradictions.ts';
 import type { CheckoutDeps } from './deps.ts';
 import type { Acquirer } from './domain/acquirer.ts';
 import { checkoutJobs } from './jobs.ts';
@@ -21,6 +23,7 @@ export type CheckoutOptions = {
   db: Database;
   log: Logger;
   now: () => Date;
+  registry: Registry;
   authenticate: CheckoutDeps['authenticate'];
   survivorOf: CheckoutDeps['survivorOf'];
   /** The client of our single sign-on that the payment page is. */
@@ -36,6 +39,7 @@ export function walletCallback(checkoutUrl: string): string {
 export function openCheckout(options: CheckoutOptions): Checkout {
   const { config, db, log, now, urls } = options;
   const { acquirer, acs } = chooseAcquirer(options);
+  measureContradictions(db, options.registry);
   const deps: CheckoutDeps = {
     db,
     log,
@@ -89,13 +93,13 @@ function chooseAcquirer({ config, db, log, now, urls }: CheckoutOptions): {
   }
 }
 
-/** Only wallets pay here. Nothing can have happened at an acquirer that there is not. */
+/** Only wallets pay here. Nothing is sent; what was, to an acquirer that there used to be, nobody here can tell. */
 const nobody: Acquirer = {
   authorize: async () => ({ kind: 'failed' }),
-  complete: async () => ({ kind: 'failed' }),
+  complete: async () => ({ kind: 'unknown' }),
   capture: async () => ({ kind: 'failed' }),
   reverse: async () => ({ kind: 'failed' }),
   refund: async () => ({ kind: 'failed' }),
-  inquireAuthorization: async () => ({ kind: 'failed' }),
-  inquireOperation: async () => ({ kind: 'failed' }),
+  inquireAuthorization: async () => ({ kind: 'unknown' }),
+  inquireOperation: async () => ({ kind: 'unknown' }),
 };

@@ -5,7 +5,8 @@ const idBytes = 16;
 const macBytes = 16;
 
 /**
- * The address of the payment page. Its token follows from the payment and a secret of ours, so it is stored nowhere; it
+ * The address of the payment page. Its token follows from the payment and a secret of ours, so no column is needed to
+ * find the payment by it; kept answers and events hold the address, since they are given again byte for byte. The token
  * carries the merchant, by which the payment is found, and is of no use for anything but paying this one payment.
  */
 export function confirmationToken(key: PurposeKey, payment: { merchantId: string; id: PaymentId }): string {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import pg from 'pg';
+import type { Queryable } from '../platform/db.ts';
 import { problemOf, Refusal } from '../platform/problem.ts';
 import type { CheckoutDeps } from './deps.ts';
 import { refuse } from './errors.ts';
@@ -13,6 +13,7 @@ import {
   insertAnswer,
   insertRefusal,
   type KeyOwner,
+  keyInUse,
 } from './store/idempotency.ts';
 
 /** `replayed` when it was given before. */
@@ -68,18 +69,32 @@ function refuseOther(call: Call, former: { call: string; fingerprint: Buffer }):
 const waitMs = 2_000;
 
 /** Waits a little for whoever is at work under the same key; then the caller has to come back. */
-export async function awaitFormer(deps: CheckoutDeps, call: Call): Promise<Answer> {
+export async function awaitFormer(
+  deps: CheckoutDeps,
+  call: Call,
+  /** What there is to say of the object, once it is settled by whomever. */
+  settled: (owner: KeyOwner) => Promise<Answer | undefined>,
+): Promise<Answer> {
   for (const end = performance.now() + waitMs; performance.now() < end; await delay(50)) {
     const former = await findFormer(deps, call);
-    if (former?.kind === 'answer') return former.answer;
+    const answer = former?.kind === 'object' ? await settled(former.owner) : former?.answer;
+    if (answer) return answer;
   }
-  throw refuse('idempotency_key_in_use', undefined, { headers: { 'retry-after': '1' } });
+  throw keyInUse();
 }
 
-/** Turns the wait for a key that another request holds, once it has taken too long, into the answer for it. */
-export function asKeyInUse(error: unknown): unknown {
-  const timedOut = error instanceof pg.DatabaseError && error.code === '55P03';
-  return timedOut ? refuse('idempotency_key_in_use', undefined, { headers: { 'retry-after': '1' } }) : error;
+/** The first answer that a key gets is the one that it gets from then on, for as long as answers are kept. */
+export async function keepAnswer(
+  deps: CheckoutDeps,
+  db: Queryable,
+  call: Call,
+  answer: Answer,
+  keySince: Date,
+): Promise<Answer> {
+  const isKept = keySince.getTime() > deps.now().getTime() - answersKeptMs;
+  if (isKept && (await insertAnswer(db, call, answer, keySince))) return answer;
+  const { status, body } = (await findAnswer(db, call, deps.now())) ?? answer;
+  return { status, body, replayed: true };
 }
 
 /** A refusal by a rule of the domain is the answer to this key for as long as answers are kept. */
@@ -115,35 +130,26 @@ export async function answerOnce(
   const former = await findFormer(deps, call);
   if (former?.kind === 'answer') return send(reply, former.answer);
   try {
-    const answer = await work(former?.owner);
-    if (!former || answer.replayed) return send(reply, answer);
-    if (isKept(deps, former.owner)) await insertAnswer(deps.db, call, answer, deps.now());
-    return send(reply, { ...answer, replayed: true });
-  } catch (thrown) {
-    const error = asKeyInUse(thrown);
+    return send(reply, await work(former?.owner));
+  } catch (error) {
     if (!(error instanceof Refusal) || !isRemembered(error)) throw error;
     const answer = problemAnswer(deps, request, error);
-    if ((await remember(deps, call, error, answer)) || former) return send(reply, answer);
+    const remembered = await remember(deps, call, error, answer);
+    if (remembered || former) return send(reply, remembered ?? answer);
     // Meanwhile something else came of this key, and that is the answer to it.
     return answerOnce(deps, request, reply, call, work);
   }
 }
 
-/** An answer that the job made possible is kept as if the first request had got it, and no longer. */
-function isKept(deps: CheckoutDeps, owner: KeyOwner): boolean {
-  return owner.createdAt.getTime() > deps.now().getTime() - answersKeptMs;
-}
-
-async function remember(deps: CheckoutDeps, call: Call, refusal: Refusal, answer: Answer): Promise<boolean> {
-  const now = deps.now();
-  if (refusal.code === 'capture_declined') {
-    // It did come to a capture, which keeps the key.
-    await insertAnswer(deps.db, call, answer, now);
-    return true;
-  }
-  return deps.db
-    .transaction((tx) => insertRefusal(tx, call, answer, now))
-    .catch((error: unknown) => {
-      throw asKeyInUse(error);
-    });
+async function remember(
+  deps: CheckoutDeps,
+  call: Call,
+  refusal: Refusal,
+  answer: Answer,
+): Promise<Answer | undefined> {
+  // It did come to a capture, which keeps the key.
+  const owner = refusal.code === 'capture_declined' ? await findKeyOwner(deps.db, call) : undefined;
+  if (owner) return keepAnswer(deps, deps.db, call, answer, owner.createdAt);
+  const isNew = await deps.db.transaction((tx) => insertRefusal(tx, call, answer, deps.now()));
+  return isNew ? answer : undefined;
 }

@@ -1,10 +1,8 @@
-/** The jobs that ask the acquirer about what is not known. */
-export const taskNames = {
-  askAttempt: 'checkout.ask-attempt',
-  askRefund: 'checkout.ask-refund',
-  askCapture: 'checkout.ask-capture',
-  reverse: 'checkout.reverse',
-} as const;
+/** Longer than an inquiry and the call that follows it take: who has not come back by then is gone. */
+export const leaseMs = 10_000;
+
+/** A merchant is answered within five seconds: after an inquiry that took longer, the job sends what has to be sent. */
+export const quickInquiryMs = 1_000;
 
 const firstMs = 1_000;
 const longestMs = 3600_000;

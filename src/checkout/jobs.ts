@@ -1,79 +1,44 @@
-import { Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { sql } from '../platform/db.ts';
 import type { Job } from '../platform/jobs.ts';
 import { askAboutAttempt } from './attempt.ts';
 import { endPayment } from './cancel.ts';
-import { resumeCapture, settleCapture } from './capture.ts';
+import { askAboutCapture } from './capture.ts';
 import type { CheckoutDeps } from './deps.ts';
-import type { AttemptId, PaymentId } from './domain/payment.ts';
-import type { RefundId } from './domain/refund.ts';
-import { taskNames } from './inquiries.ts';
-import { resumeRefund, settleRefund } from './refund.ts';
-import { type AttemptKey, listReversalsDue, markReversed, takeAttemptsToAsk } from './store/attempts.ts';
+import { leaseMs, nextInquiryAt } from './inquiries.ts';
+import { askAboutRefund } from './refund.ts';
+import {
+  endReversal,
+  postponeReversal,
+  type Reversal,
+  takeAttemptsToAsk,
+  takeReversals,
+} from './store/attempts.ts';
 import {
   findPayment,
-  listCapturesToAsk,
   listPaymentsToExpire,
   listPaymentsToRelease,
+  type PaymentKey,
+  takeCapturesToAsk,
 } from './store/payments.ts';
-import { findRefund, listRefundsToAsk } from './store/refunds.ts';
+import { takeRefundsToAsk } from './store/refunds.ts';
 
-const batch = 200;
-const mostBatches = 100;
+/** As much as the acquirer is asked at once by one process. */
+const askedAtOnce = 10;
+const settleMs = 20_000;
+/** Fewer, since each of these holds a connection all the while. */
+const endedAtOnce = 4;
+/** Less than the minute after which it comes again. */
+const endMs = 40_000;
 const answerDays = 4;
 
-const AttemptPayload = Type.Object({
-  merchantId: Type.String(),
-  paymentId: Type.String(),
-  attemptId: Type.String(),
-});
-const PaymentPayload = Type.Object({ merchantId: Type.String(), paymentId: Type.String() });
-const RefundPayload = Type.Object({ merchantId: Type.String(), refundId: Type.String() });
-
 /**
- * What is left to do when nobody is asking. A job of its own is queued with each thing that is not known; the sweep
- * finds what lost its job all the same. Each may run on many nodes at once.
+ * What is left to do when nobody is asking. It is found by its time in the tables; a job in the queue for each would
+ * cost more than the payment itself, because PostgreSQL lets only one notification commit at a time.
  */
 export function checkoutJobs(deps: CheckoutDeps): Job[] {
   return [
-    {
-      name: taskNames.askAttempt,
-      async run(payload) {
-        const { merchantId, paymentId, attemptId } = Value.Parse(AttemptPayload, payload);
-        await askAboutAttempt(deps, {
-          merchantId,
-          paymentId: paymentId as PaymentId,
-          attemptId: attemptId as AttemptId,
-        });
-      },
-    },
-    {
-      name: taskNames.askRefund,
-      async run(payload) {
-        const { merchantId, refundId } = Value.Parse(RefundPayload, payload);
-        await askAboutRefund(deps, merchantId, refundId as RefundId);
-      },
-    },
-    {
-      name: taskNames.askCapture,
-      async run(payload) {
-        const { merchantId, paymentId } = Value.Parse(PaymentPayload, payload);
-        await askAboutCapture(deps, merchantId, paymentId as PaymentId);
-      },
-    },
-    {
-      name: taskNames.reverse,
-      async run(payload) {
-        const { merchantId, paymentId, attemptId } = Value.Parse(AttemptPayload, payload);
-        await reverse(deps, {
-          merchantId,
-          paymentId: paymentId as PaymentId,
-          attemptId: attemptId as AttemptId,
-        });
-      },
-    },
-    { name: 'checkout.sweep', cron: '* * * * *', run: () => sweep(deps) },
+    { name: 'checkout.settle', everySeconds: 1, run: (_, signal) => settleDue(deps, signal) },
+    { name: 'checkout.sweep', cron: '* * * * *', run: (_, signal) => endOverdue(deps, signal) },
     {
       name: 'checkout.clean-up',
       cron: '11 * * * *',
@@ -88,62 +53,91 @@ export function checkoutJobs(deps: CheckoutDeps): Job[] {
 
 /** Goes through everything whose time has come. */
 export async function sweep(deps: CheckoutDeps): Promise<void> {
-  const now = deps.now();
-  const due = { now, limit: batch };
-  const end =
-    (type: 'expired' | 'not_captured_in_time') => (key: { merchantId: string; paymentId: PaymentId }) =>
-      deps.db.transaction((tx) => endPayment(deps, tx, key.merchantId, key.paymentId, { type, at: now }));
-  await forEach(deps, () => listPaymentsToExpire(deps.db, due), end('expired'));
-  await forEach(deps, () => listPaymentsToRelease(deps.db, due), end('not_captured_in_time'));
-  const nextAt = new Date(now.getTime() + 60_000);
-  const attempts = () => takeAttemptsToAsk(deps.db, { ...due, nextAt });
-  await forEach(deps, attempts, (key) => askAboutAttempt(deps, key));
-  const refunds = () => listRefundsToAsk(deps.db, due);
-  await forEach(deps, refunds, (key) => askAboutRefund(deps, key.merchantId, key.refundId));
-  const captures = () => listCapturesToAsk(deps.db, due);
-  await forEach(deps, captures, (key) => askAboutCapture(deps, key.merchantId, key.paymentId));
-  await forEach(
-    deps,
-    () => listReversalsDue(deps.db, batch),
-    (key) => reverse(deps, key),
-  );
+  await endOverdue(deps);
+  await settleDue(deps);
 }
 
-/** Batch after batch while there are more. What fails is left for the next sweep, and holds nothing else up. */
-async function forEach<Key extends object>(
-  deps: CheckoutDeps,
-  list: () => Promise<Key[]>,
-  work: (key: Key) => Promise<unknown>,
-): Promise<void> {
-  for (let batches = 0; batches < mostBatches; batches++) {
-    const keys = await list();
+/** Asks about what is not known. Each is taken for as long as that may take, so that no two nodes ask at once. */
+async function settleDue(deps: CheckoutDeps, signal?: AbortSignal): Promise<void> {
+  const due = () => {
+    const now = deps.now();
+    return { now, until: new Date(now.getTime() + leaseMs), limit: askedAtOnce };
+  };
+  const { db } = deps;
+  const kinds = [
+    kindOf(
+      () => takeAttemptsToAsk(db, due()),
+      (attempt) => askAboutAttempt(deps, attempt),
+    ),
+    kindOf(
+      () => takeRefundsToAsk(db, due()),
+      (refund) => askAboutRefund(deps, refund),
+    ),
+    kindOf(
+      () => takeCapturesToAsk(db, due()),
+      (payment) => askAboutCapture(deps, payment),
+    ),
+    kindOf(
+      () => takeReversals(db, due()),
+      (reversal) => reverse(deps, reversal),
+    ),
+  ];
+  await goThrough(deps, kinds, settleMs, signal);
+}
+
+/** Ends payments that were not paid, or not captured, in time. */
+async function endOverdue(deps: CheckoutDeps, signal?: AbortSignal): Promise<void> {
+  const kind = (
+    list: typeof listPaymentsToExpire,
+    type: 'expired' | 'not_captured_in_time',
+  ): ReturnType<typeof kindOf> => {
+    // What could not be ended stays at the head of the list, and is passed over.
     let failed = 0;
-    for (const key of keys) {
-      await work(key).catch((error: unknown) => {
-        failed++;
-        deps.log.error({ err: error, about: key }, 'left for the next sweep');
-      });
-    }
-    if (keys.length < batch || failed === keys.length) return;
+    return kindOf(
+      () => list(deps.db, { now: deps.now(), limit: endedAtOnce, offset: failed }),
+      ({ merchantId, paymentId }: PaymentKey) =>
+        deps.db
+          .transaction((tx) => endPayment(deps, tx, merchantId, paymentId, { type, at: deps.now() }))
+          .catch((error: unknown) => {
+            failed++;
+            throw error;
+          }),
+    );
+  };
+  const kinds = [kind(listPaymentsToExpire, 'expired'), kind(listPaymentsToRelease, 'not_captured_in_time')];
+  await goThrough(deps, kinds, endMs, signal);
+}
+
+/** The next few of a kind, each as the work that is to be done. */
+type Kind = () => Promise<(() => Promise<unknown>)[]>;
+
+function kindOf<Item>(take: () => Promise<Item[]>, work: (item: Item) => Promise<unknown>): Kind {
+  return async () => (await take()).map((item) => () => work(item));
+}
+
+/**
+ * A few at once of one kind after another, beginning with another each time, so that none waits for the others, until
+ * all have nothing left or the time is over. What fails has its time moved on, and holds nothing else up.
+ */
+async function goThrough(
+  deps: CheckoutDeps,
+  kinds: Kind[],
+  mostMs: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  const end = performance.now() + mostMs;
+  let at = Math.floor(Math.random() * kinds.length);
+  for (let empty = 0; empty < kinds.length && performance.now() < end && !signal?.aborted; at++) {
+    const works = (await kinds[at % kinds.length]?.()) ?? [];
+    empty = works.length === 0 ? empty + 1 : 0;
+    await Promise.all(
+      works.map((work) => work().catch((error) => deps.log.error({ err: error }, 'left for later'))),
+    );
   }
 }
 
-async function askAboutRefund(deps: CheckoutDeps, merchantId: string, refundId: RefundId): Promise<void> {
-  const refund = await findRefund(deps.db, merchantId, refundId);
-  if (refund?.status !== 'pending') return;
-  const outcome = await resumeRefund(deps, refund);
-  if (outcome !== 'taken') await settleRefund(deps, refund, outcome);
-}
-
-async function askAboutCapture(deps: CheckoutDeps, merchantId: string, paymentId: PaymentId): Promise<void> {
-  const payment = await findPayment(deps.db, merchantId, paymentId);
-  if (payment?.status !== 'waiting_for_capture' || !payment.asked) return;
-  const outcome = await resumeCapture(deps, payment);
-  if (outcome !== 'taken') await settleCapture(deps, payment, outcome);
-}
-
-/** Lets go of money that nobody will take. Asked again until the acquirer has done it. */
-async function reverse(deps: CheckoutDeps, key: AttemptKey): Promise<void> {
+/** Lets go of money that nobody will take. Asked again until the acquirer has done it, or refuses. */
+async function reverse(deps: CheckoutDeps, { inquiries, ...key }: Reversal): Promise<void> {
   const payment = await findPayment(deps.db, key.merchantId, key.paymentId);
   if (!payment) throw new Error(`reversal of an attempt without its payment ${key.paymentId}`);
   const outcome = await deps.acquirer.reverse({
@@ -152,6 +146,10 @@ async function reverse(deps: CheckoutDeps, key: AttemptKey): Promise<void> {
     merchantId: key.merchantId,
     amount: payment.amount,
   });
-  if (outcome.kind !== 'done') throw new Error(`reversal of attempt ${key.attemptId}: ${outcome.kind}`);
-  await markReversed(deps.db, key);
+  if (outcome.kind === 'done') return endReversal(deps.db, key, 'done');
+  if (outcome.kind !== 'refused') {
+    return postponeReversal(deps.db, key, nextInquiryAt(deps.now(), inquiries));
+  }
+  deps.log.error({ ...key, reason: outcome.reason }, 'the acquirer refuses to give money back');
+  await endReversal(deps.db, key, 'refused');
 }

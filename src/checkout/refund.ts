@@ -1,9 +1,9 @@
 import type { Transaction } from '../platform/db.ts';
-import { addJob } from '../platform/jobs.ts';
+import { keepContradiction } from './contradictions.ts';
 import type { CheckoutDeps } from './deps.ts';
 import type { OperationOutcome } from './domain/acquirer.ts';
 import { formatMoney, type Money } from './domain/money.ts';
-import type { PaymentId, Succeeded } from './domain/payment.ts';
+import type { PaymentId } from './domain/payment.ts';
 import { refundableOf } from './domain/payment.ts';
 import {
   refundCanceledPosting,
@@ -17,12 +17,13 @@ import {
   type PendingRefund,
   type Refund,
   type RefundId,
+  refundAtOnce,
   settleHeldRefund,
 } from './domain/refund.ts';
 import { refuse } from './errors.ts';
 import { paymentEvent, refundEvent } from './events.ts';
-import { type Answer, awaitFormer } from './idempotency.ts';
-import { nextInquiryAt, taskNames } from './inquiries.ts';
+import { type Answer, awaitFormer, keepAnswer } from './idempotency.ts';
+import { leaseMs, nextInquiryAt, quickInquiryMs } from './inquiries.ts';
 import { refundJson } from './routes/json.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { post, postForSure } from './store/ledger.ts';
@@ -36,9 +37,6 @@ import {
   saveRefund,
   takeRefund,
 } from './store/refunds.ts';
-
-/** Longer than any call to the acquirer takes: who has not come back by then is gone. */
-const leaseMs = 10_000;
 
 export type RefundWish = {
   paymentId: PaymentId;
@@ -59,10 +57,10 @@ export async function createRefund(
   wish: RefundWish,
   former: KeyOwner | undefined,
 ): Promise<Answer> {
-  if (former) return goOn(deps, call, former.objectId as RefundId);
+  if (former) return goOn(deps, call, former);
   const id = deps.newId() as RefundId;
   const begun = await deps.db.transaction((tx) => reserve(deps, tx, merchant, call, id, wish));
-  if (begun === 'taken') return awaitFormer(deps, call);
+  if (begun === 'taken') return awaitFormer(deps, call, (owner) => presentSettled(deps, call, owner));
   if (begun.status !== 'pending') return answerOf(begun);
   return conclude(deps, call, begun, await ask(deps, begun));
 }
@@ -102,49 +100,23 @@ async function reserve(
     test: payment.test,
     version: 1,
   };
-  const { walletUserId } = checked.payment;
-  if (walletUserId !== null) {
-    const refund: Refund = { ...shared, status: 'succeeded', settledAt: at, rrn: null };
-    await refundToWallet(
-      deps,
-      tx,
-      merchant,
-      checked.payment,
-      refund,
-      await deps.survivorOf(tx, walletUserId),
-      at,
-    );
-    await insertAnswer(tx, call, answerOf(refund), at);
-    return refund;
-  }
-  const leaseUntil = new Date(at.getTime() + leaseMs);
-  const refund: Refund = { ...shared, status: 'pending', leaseUntil, inquiries: 0 };
-  const held = holdRefund(checked.payment, wish.amount.minor);
-  await savePayment(tx, held, paymentEvent(deps, payment, held, at));
+  const before = checked.payment;
+  const { minor } = wish.amount;
+  // A wallet has its money back in this transaction; an acquirer still has to be asked.
+  const wallet = before.walletUserId && (await deps.survivorOf(tx, before.walletUserId));
+  const refund: Refund = wallet
+    ? { ...shared, status: 'succeeded', settledAt: at, rrn: null }
+    : { ...shared, status: 'pending', leaseUntil: new Date(at.getTime() + leaseMs), inquiries: 0 };
+  const after = wallet ? refundAtOnce(before, minor) : holdRefund(before, minor);
+  await savePayment(tx, after, paymentEvent(deps, before, after, at));
   await insertRefund(tx, refund, refundEvent(deps, null, refund, at));
-  // If nobody comes back from the acquirer, the job goes on.
-  await addJob(tx, taskNames.askRefund, refundKey(refund), { runAt: leaseUntil, key: `refund ${id}` });
+  if (refund.status === 'succeeded') await insertAnswer(tx, call, answerOf(refund), at);
   // The balance comes last: it is the row that all of a merchant's refunds wait for.
-  if (!(await post(tx, refundHoldPosting(refund, merchant), at)))
-    throw refuse('insufficient_merchant_balance');
+  const posting = wallet
+    ? walletRefundPosting(refund, wallet, merchant)
+    : refundHoldPosting(refund, merchant);
+  if (!(await post(tx, posting, at))) throw refuse('insufficient_merchant_balance');
   return refund;
-}
-
-async function refundToWallet(
-  deps: CheckoutDeps,
-  tx: Transaction,
-  merchant: Merchant,
-  payment: Succeeded,
-  refund: Refund,
-  userId: string,
-  at: Date,
-): Promise<void> {
-  const { minor } = refund.amount;
-  const after = { ...payment, refunded: payment.refunded + minor, version: payment.version + 1 };
-  await savePayment(tx, after, paymentEvent(deps, payment, after, at));
-  await insertRefund(tx, refund, refundEvent(deps, null, refund, at));
-  if (!(await post(tx, walletRefundPosting(refund, userId, merchant), at)))
-    throw refuse('insufficient_merchant_balance');
 }
 
 /** The second step, outside any transaction. */
@@ -171,40 +143,43 @@ async function conclude(
   refund: PendingRefund,
   outcome: OperationOutcome,
 ): Promise<Answer> {
-  const settled = await settleRefund(deps, refund, outcome, call);
-  if (!settled) {
-    throw refuse('outcome_unknown', `Refund ${refund.id} is pending; the same request goes on with it.`, {
-      headers: { 'retry-after': '1' },
-    });
-  }
-  return answerOf(settled);
+  const answer = await settleRefund(deps, refund, outcome, call);
+  if (answer) return answer;
+  throw refuse('outcome_unknown', `Refund ${refund.id} is pending; the same request goes on with it.`, {
+    headers: { 'retry-after': '1' },
+  });
 }
 
 /** Writes the outcome down, once; undefined while it is not known. */
-export async function settleRefund(
+async function settleRefund(
   deps: CheckoutDeps,
   refund: PendingRefund,
   outcome: OperationOutcome,
   call?: Call,
-): Promise<Refund | undefined> {
+): Promise<Answer | undefined> {
   const merchant = await deps.merchants.find(refund.merchantId);
   if (!merchant) throw new Error(`refund ${refund.id} of an unknown merchant`);
-  if (outcome.kind === 'unknown') {
-    const until = nextInquiryAt(deps.now(), refund.inquiries);
-    await deps.db.transaction(async (tx) => {
-      await postponeRefund(tx, { merchantId: refund.merchantId, refundId: refund.id, until });
-      await addJob(tx, taskNames.askRefund, refundKey(refund), { runAt: until, key: `refund ${refund.id}` });
-    });
-    return undefined;
-  }
-  return deps.db.transaction(async (tx) => {
+  return deps.db.transaction(async (tx): Promise<Answer | undefined> => {
+    const answerFor = async (settled: Refund) =>
+      call ? keepAnswer(deps, tx, call, answerOf(settled), settled.createdAt) : answerOf(settled);
     const payment = await lockPayment(tx, refund.merchantId, refund.paymentId);
     const current = await lockRefund(tx, refund.merchantId, refund.id);
     if (payment?.status !== 'succeeded' || !current) throw new Error(`refund ${refund.id} lost its payment`);
     const at = deps.now();
     if (current.status !== 'pending') {
-      if (call) await insertAnswer(tx, call, answerOf(current), at);
-      return current;
+      if (current.status === 'canceled' && outcome.kind === 'done') {
+        const { merchantId, id: reference, paymentId } = current;
+        await keepContradiction(deps, tx, { merchantId, kind: 'refund', reference, paymentId });
+      }
+      return answerFor(current);
+    }
+    // Once our lease is over somebody else may have sent it again: that ours has failed says nothing of theirs.
+    const isOurs = current.leaseUntil.getTime() === refund.leaseUntil.getTime();
+    if (outcome.kind === 'unknown' || (outcome.kind === 'failed' && !isOurs)) {
+      if (!isOurs) return undefined;
+      const until = nextInquiryAt(at, current.inquiries);
+      await postponeRefund(tx, { merchantId: refund.merchantId, refundId: refund.id, until });
+      return undefined;
     }
     const { leaseUntil: _, inquiries: __, ...shared } = current;
     const version = current.version + 1;
@@ -226,47 +201,54 @@ export async function settleRefund(
         ? refundSucceededPosting(settled)
         : refundCanceledPosting(settled, merchant);
     await postForSure(tx, posting, at);
-    if (call) await insertAnswer(tx, call, answerOf(settled), at);
-    return settled;
+    return answerFor(settled);
   });
 }
 
 /** The same key again: the refund is settled, somebody is at it, or it is ours to go on with. */
-async function goOn(deps: CheckoutDeps, call: Call, id: RefundId): Promise<Answer> {
-  const refund = await findRefund(deps.db, call.merchantId, id);
-  if (!refund) throw new Error(`key of refund ${id} without its refund`);
-  if (refund.status !== 'pending') return answerOf(refund);
-  const outcome = await resumeRefund(deps, refund, { impatient: true });
-  return outcome === 'taken' ? awaitFormer(deps, call) : conclude(deps, call, refund, outcome);
+async function goOn(deps: CheckoutDeps, call: Call, former: KeyOwner): Promise<Answer> {
+  const answer = await presentSettled(deps, call, former);
+  if (answer) return answer;
+  const now = deps.now();
+  const until = new Date(now.getTime() + leaseMs);
+  const refundId = former.objectId as RefundId;
+  const taken = await takeRefund(deps.db, { merchantId: call.merchantId, refundId, now, until });
+  if (!taken) return awaitFormer(deps, call, (owner) => presentSettled(deps, call, owner));
+  return conclude(deps, call, taken, await resume(deps, taken, { sendWithinMs: quickInquiryMs }));
+}
+
+/** Undefined while it is pending. */
+async function presentSettled(deps: CheckoutDeps, call: Call, owner: KeyOwner): Promise<Answer | undefined> {
+  const refund = await findRefund(deps.db, call.merchantId, owner.objectId as RefundId);
+  if (!refund) throw new Error(`key of refund ${owner.objectId} without its refund`);
+  if (refund.status === 'pending') return undefined;
+  return keepAnswer(deps, deps.db, call, answerOf(refund), owner.createdAt);
+}
+
+/** What the job does with a refund that it has taken up. */
+export async function askAboutRefund(deps: CheckoutDeps, refund: PendingRefund): Promise<void> {
+  await settleRefund(deps, refund, await resume(deps, refund));
 }
 
 /**
- * Takes a pending refund up again. The acquirer is asked what became of it before anything is sent a second time; even
- * then the reference is the same, so that it could only ever happen once.
+ * Goes on with a refund. The acquirer is asked what became of it before anything is sent a second time; even then the
+ * reference is the same, so that it could only ever happen once.
  */
-export async function resumeRefund(
+async function resume(
   deps: CheckoutDeps,
   refund: PendingRefund,
-  options: { impatient?: boolean } = {},
-): Promise<OperationOutcome | 'taken'> {
-  const now = deps.now();
-  // A merchant who asks need not wait for the next inquiry, but must not cross one that is under way.
-  const patience = options.impatient && refund.inquiries > 0 ? new Date(now.getTime() + 3600_000) : now;
-  const until = new Date(now.getTime() + leaseMs);
-  const key = { merchantId: refund.merchantId, refundId: refund.id };
-  if (!(await takeRefund(deps.db, { ...key, now: patience, until }))) return 'taken';
+  { sendWithinMs = Number.POSITIVE_INFINITY } = {},
+): Promise<OperationOutcome> {
+  const begunAt = performance.now();
   const outcome = await deps.acquirer.inquireOperation({
     reference: refund.id,
     merchantId: refund.merchantId,
   });
   if (outcome.kind !== 'failed') return outcome;
+  if (performance.now() - begunAt > sendWithinMs) return { kind: 'unknown' };
   // It never happened, so it is sent again. If that fails too, the first one may still be on its way.
   const again = await ask(deps, refund);
   return again.kind === 'failed' ? { kind: 'unknown' } : again;
-}
-
-function refundKey(refund: Refund) {
-  return { merchantId: refund.merchantId, refundId: refund.id };
 }
 
 function answerOf(refund: Refund): Answer {

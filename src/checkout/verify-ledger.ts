@@ -59,8 +59,6 @@ const moved = (kinds: string) => `
     coalesce(sum(e.amount) filter (where e.kind = 'acquirer_receivable'), 0) as receivable,
     coalesce(sum(e.amount) filter (where e.kind = 'fee_income'), 0) as fee,
     count(distinct t.transaction_id) filter (where t.kind = 'payment_captured') as captures,
-    count(distinct t.transaction_id) filter (where t.kind = 'wallet_held') as wallet_holds,
-    count(distinct t.transaction_id) filter (where t.kind = 'wallet_released') as wallet_releases,
     count(distinct t.transaction_id) filter (where t.kind = 'refund_held') as holds,
     count(distinct t.transaction_id) filter (where t.kind = 'refund_succeeded') as refunds,
     count(distinct t.transaction_id) filter (where t.kind = 'refund_canceled') as cancels
@@ -238,17 +236,25 @@ const invariants = {
     from checkout.refunds, at where status = 'pending' and lease_until < at.late`,
 
   capture_is_asked_about_in_time: `
-    select merchant_id || ' payment ' || payment_id, 'asked about at ' || coalesce(capture_lease_until::text, 'no time'),
+    select merchant_id || ' payment ' || payment_id, 'asked about at ' || capture_lease_until,
       'capture of ' || capture_amount || ' not settled'
     from checkout.payments, at
-    where capture_id is not null and (capture_lease_until is null or capture_lease_until < at.late)`,
+    where capture_lease_until < at.late`,
 
   reversal_is_done_in_time: `
     select a.merchant_id || ' attempt ' || a.attempt_id || ' of payment ' || a.payment_id,
-      'given back after ' || coalesce(p.canceled_at, a.settled_at), 'reversal still due'
-    from at, checkout.attempts a
-    left join checkout.payments p on p.merchant_id = a.merchant_id and p.payment_id = a.payment_id
-    where a.reversal = 'due' and coalesce(p.canceled_at, a.settled_at) < at.late`,
+      'given back, asked for at ' || a.reverse_at, 'reversal still due'
+    from at, checkout.attempts a where a.reverse_at < at.late`,
+
+  reversal_is_not_refused: `
+    select merchant_id || ' attempt ' || attempt_id || ' of payment ' || payment_id, 'given back',
+      'refused by the acquirer'
+    from checkout.attempts where reversal = 'refused'`,
+
+  what_was_settled_stands: `
+    select merchant_id || ' ' || kind || ' ' || reference || ' of payment ' || payment_id, 'not done, as was settled',
+      'done by the acquirer, found out ' || found_at
+    from checkout.contradictions`,
 
   payment_points_to_its_attempts: `
     select p.merchant_id || ' payment ' || p.payment_id,
@@ -274,9 +280,17 @@ const invariants = {
   key_leads_to_its_object: `
     select k.merchant_id || ' key ' || k.key, k.call || ' of an existing object', 'no object ' || k.object_id
     from checkout.idempotency_keys k
-    left join checkout.payments p on k.call <> 'create_refund' and p.merchant_id = k.merchant_id and p.payment_id = k.object_id
+    left join checkout.payments p on k.call in ('create_payment', 'cancel_payment')
+      and p.merchant_id = k.merchant_id and p.payment_id = k.object_id
     left join checkout.refunds r on k.call = 'create_refund' and r.merchant_id = k.merchant_id and r.refund_id = k.object_id
-    where p.payment_id is null and r.refund_id is null`,
+    where k.call <> 'capture_payment' and p.payment_id is null and r.refund_id is null`,
+
+  capture_has_its_key: `
+    select p.merchant_id || ' payment ' || p.payment_id, 'a key of capture ' || p.capture_id, 'none'
+    from checkout.payments p
+    left join checkout.idempotency_keys k on k.call = 'capture_payment'
+      and k.merchant_id = p.merchant_id and k.object_id = p.capture_id
+    where p.capture_id is not null and k.key is null`,
 
   object_has_one_key: `
     select o.merchant_id || ' ' || o.type || ' ' || o.object_id, '1 key', coalesce(k.keys, 0) || ' keys'

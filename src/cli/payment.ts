@@ -125,6 +125,7 @@ async function show(deps: CommandDeps, _options: object, paymentId: string): Pro
   const refunds = await listRefunds(deps.db, {
     merchantId,
     paymentId: payment.id,
+    merchantOrderId: null,
     status: null,
     createdFrom: null,
     createdTo: null,

@@ -13,12 +13,17 @@ import { sql, type Transaction } from './db.ts';
 import { openJobOwners } from './job-owners.ts';
 import type { Logger } from './log.ts';
 
-/** Work that is done beside requests. A job runs at least once, so each must bear being run twice. */
+/**
+ * Work that is done beside requests. A job runs at least once, so each must bear being run twice. The signal asks it to
+ * come to an end soon, because the process stops.
+ */
 export type Job = {
   name: string;
-  run(payload: unknown): Promise<void>;
-  /** When it also runs by itself: a cron pattern of five fields, in UTC. */
+  run(payload: unknown, signal?: AbortSignal): Promise<void>;
+  /** When it also runs by itself: a cron pattern of five fields, in UTC. All nodes together run one at a time. */
   cron?: string;
+  /** Or how long each process waits between two runs of it, about; such a job never stands in the queue. */
+  everySeconds?: number;
 };
 
 /**
@@ -52,7 +57,9 @@ export function startJobs(options: {
   const { log, jobs, concurrency } = options;
   // Read before anything is opened: a pattern that cannot be read is a bug, which no new beginning would mend.
   const parsedCronItems = parseCronItems(
-    jobs.flatMap((job) => (job.cron ? [{ task: job.name, match: job.cron }] : [])),
+    jobs.flatMap((job) =>
+      job.cron ? [{ task: job.name, match: job.cron, options: { queueName: job.name } }] : [],
+    ),
   );
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -67,7 +74,11 @@ export function startJobs(options: {
     client.on('error', (error) => log.warn({ err: error }, 'job connection lost')),
   );
 
-  const taskList: TaskList = Object.fromEntries(jobs.map((job) => [job.name, (payload) => job.run(payload)]));
+  const taskList: TaskList = Object.fromEntries(
+    jobs.map((job) => [job.name, (payload, { abortSignal }) => job.run(payload, abortSignal)]),
+  );
+  const stopped = new AbortController();
+  const repeated = jobs.map((job) => repeat(job, stopped.signal, log));
   const events: WorkerEvents = new EventEmitter();
   const workerPools: string[] = [];
   const owners = openJobOwners(options.url, (error) => log.warn({ err: error }, 'job connection lost'));
@@ -121,13 +132,24 @@ export function startJobs(options: {
   return {
     async stop() {
       stopping = true;
-      await runner?.stop().catch(() => {});
+      stopped.abort();
+      await Promise.all([...repeated, runner?.stop().catch(() => {})]);
       clearInterval(freeAbandoned);
       await loop;
       await owners.close();
       await pool.end();
     },
   };
+}
+
+/** A run begins only after the last has ended; a little sooner or later each time, so that nodes do not tick together. */
+async function repeat({ name, run, everySeconds }: Job, signal: AbortSignal, log: Logger): Promise<void> {
+  if (everySeconds === undefined) return;
+  for (;;) {
+    await delay(everySeconds * 1_000 * (0.75 + Math.random() / 2), undefined, { signal }).catch(() => {});
+    if (signal.aborted) return;
+    await run({}, signal).catch((error: unknown) => log.error({ job: name, err: error }, 'job failed'));
+  }
 }
 
 /** The library tells of every single job: that is for debugging only. A job that fails is for the operator. */

@@ -21,11 +21,12 @@ import { openDatabase, sql } from '../../src/platform/db.ts';
 import { createHttpServer } from '../../src/platform/http.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
-import { createTestClock } from '../support/app.ts';
+import { createTestClock, startTestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 
 const { db } = await testDatabase();
+const walletOnly = await startTestApp({ ACQUIRER: 'none' });
 
 const clock = createTestClock();
 clock.set(new Date('2030-01-02T03:04:05.678Z'));
@@ -533,7 +534,7 @@ test('the gateway gets one signed request for each call, which the Standard Webh
 
 for (const [said, expected] of [
   [{ outcome: 'declined', reason: 'insufficient_funds' }, declined('insufficient_funds')],
-  [{ outcome: 'failed' }, { kind: 'failed' }],
+  [{ outcome: 'failed' }, { kind: 'failed', answered: true }],
   [{ outcome: 'unknown' }, { kind: 'unknown' }],
   [
     { outcome: 'challenge', url: 'https://bank.example/acs?x=1' },
@@ -570,9 +571,14 @@ test('a gateway refuses a refund with a reason, in 200 or 4xx', async () => {
 });
 
 test('a gateway that took nothing has failed a payment, but has not said anything about an earlier one', async () => {
-  for (const error of ['invalid_request', 'unauthorized', 'not_supported', 'too_many_requests']) {
+  for (const [error, failed] of [
+    ['invalid_request', { kind: 'failed', answered: true }],
+    ['not_supported', { kind: 'failed', answered: true }],
+    ['unauthorized', { kind: 'failed' }],
+    ['too_many_requests', { kind: 'failed' }],
+  ] as const) {
     const acquirer = overHttp((await gateway(json(400, { error }))).url);
-    for (const kind of moneyCalls) assert.deepEqual(await call(acquirer, kind), { kind: 'failed' }, kind);
+    for (const kind of moneyCalls) assert.deepEqual(await call(acquirer, kind), failed, kind);
     for (const kind of questions) assert.deepEqual(await call(acquirer, kind), { kind: 'unknown' }, kind);
   }
 });
@@ -751,6 +757,31 @@ test('declines and questions without an answer never open the breaker', async ()
   for (let at = 0; at < 20; at++) await call(guard, 'inquireAuthorization');
   for (let at = 0; at < 20; at++) await call(guard, 'authorize');
   assert.equal(made.length, 60);
+});
+
+test('what is wrong with one request alone does not open the breaker, and is not sent again', async () => {
+  for (const [status, said, opens] of [
+    [400, { error: 'invalid_request' }, false],
+    [400, { error: 'not_supported' }, false],
+    [200, { outcome: 'failed' }, false],
+    [401, { error: 'unauthorized' }, true],
+    [429, { error: 'too_many_requests' }, true],
+    [503, {}, true],
+  ] as const) {
+    const { url, received } = await gateway(json(status, said));
+    const guard = guarded(overHttp(url));
+    for (let at = 0; at < 10; at++) await call(guard, 'authorize');
+    assert.equal(received.length, opens ? 5 : 10, JSON.stringify(said));
+    if (opens) continue;
+    await call(guard, 'refund');
+    assert.equal(received.length, 11);
+  }
+});
+
+test('without an acquirer nothing is sent, and nobody can tell what became of what was sent before', async () => {
+  const { acquirer } = walletOnly.areas.checkout.deps;
+  for (const kind of moneyCalls) assert.deepEqual(await call(acquirer, kind), { kind: 'failed' }, kind);
+  for (const kind of questions) assert.deepEqual(await call(acquirer, kind), { kind: 'unknown' }, kind);
 });
 
 // This one stands last: it looks at what all the others have left behind.

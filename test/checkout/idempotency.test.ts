@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Acquirer } from '../../src/checkout/domain/acquirer.ts';
 import { sweep } from '../../src/checkout/jobs.ts';
+import { insertRefusal } from '../../src/checkout/store/idempotency.ts';
 import { sql } from '../../src/platform/db.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertBooks } from '../support/books.ts';
@@ -451,12 +452,12 @@ test('a refusal by a rule is remembered for 72 hours, even when it would no long
     {
       path: '/v1/refunds',
       body: { paymentId: payment.id, amount: { value: '1', currency: 'ZZZ' } },
-      code: 'currency_not_supported',
+      code: 'payment_not_refundable',
     },
     {
       path: `/v1/payments/${held.id}/capture`,
       body: { amount: { value: '1', currency: 'ZZZ' } },
-      code: 'currency_not_supported',
+      code: 'currency_mismatch',
     },
     {
       path: '/v1/payments',
@@ -490,6 +491,20 @@ test('a refusal by a rule is remembered for 72 hours, even when it would no long
     key,
   );
   assert.equal(done.statusCode, 200, done.body);
+});
+
+test('a used key with an id that is none is a used key, whatever the call', async () => {
+  const payment = await paidPayment(service);
+  const key = randomUUID();
+  assert.equal((await refund(service, payment.id, '1.00', key)).statusCode, 200);
+  for (const target of [
+    { path: '/v1/refunds', body: { paymentId: 'nonsense', amount: order.amount } },
+    { path: '/v1/payments/nonsense/capture', body: {} },
+    { path: '/v1/payments/nonsense/cancel' },
+  ]) {
+    const answer = await send(target, key);
+    assert.deepEqual([answer.statusCode, codeOf(answer)], [422, 'idempotency_key_reused'], target.path);
+  }
 });
 
 test('fifty refusals at once under one key are one refusal', async () => {
@@ -679,6 +694,114 @@ test('T53 F3 an answer that was committed and never arrived is given again, with
   const postings = await db.many(sql`
     select kind from checkout.ledger_transactions where reference = ${again.json().id}::uuid order by kind`);
   assert.deepEqual(postings, [{ kind: 'refund_held' }, { kind: 'refund_succeeded' }]);
+});
+
+test('an answer that a later request brought about is the first under its key: one, and not called replayed', async () => {
+  for (const kind of ['refund', 'capture'] as const) {
+    const payment = kind === 'refund' ? await paidPayment(service) : await heldPayment();
+    const key = randomUUID();
+    const target =
+      kind === 'refund'
+        ? { path: '/v1/refunds', body: { paymentId: payment.id, amount: order.amount } }
+        : { path: `/v1/payments/${payment.id}/capture`, body: {} };
+    const lost = await withAcquirer({ [kind]: async () => ({ kind: 'unknown' }) }, () => send(target, key));
+    assert.equal(lost.statusCode, 503);
+    clock.move(1_500);
+    const slowly: Partial<Acquirer> = {
+      async inquireOperation(given) {
+        clock.move(100);
+        return realAcquirer.inquireOperation(given);
+      },
+    };
+    const first = await withAcquirer(slowly, () => send(target, key));
+    assert.equal(first.json().status, 'succeeded', first.body);
+    assert.equal(first.headers['idempotency-replayed'], undefined);
+    clock.move(100);
+    const again = await send(target, key);
+    assert.equal(again.body, first.body);
+    assert.equal(again.headers['idempotency-replayed'], 'true');
+    const kept = await db.many(sql`select 1 from checkout.answers where key = ${key}`);
+    assert.equal(kept.length, 1);
+  }
+});
+
+test('a creation that waited for a refusal under its key is refused as well, and makes nothing', async () => {
+  const key = randomUUID();
+  const held = gate();
+  const holding = gate();
+  const refusal = db.transaction(async (tx) => {
+    const former = {
+      merchantId: order.merchantId,
+      key,
+      call: 'create_refund',
+      fingerprint: Buffer.alloc(32),
+    } as const;
+    await insertRefusal(tx, former, { status: 409, body: '{"code":"payment_not_refundable"}' }, clock.now());
+    holding.open();
+    await held.opened;
+  });
+  await holding.opened;
+  const creation = send({ path: '/v1/payments', body: order }, key);
+  await delay(200);
+  held.open();
+  await refusal;
+  assert.equal(codeOf(await creation), 'idempotency_key_reused');
+  assert.deepEqual(await db.many(sql`select 1 from checkout.idempotency_keys where key = ${key}`), []);
+});
+
+test('only a wait for the key says that the key is in use: a wait for the payment is 503, and may be sent again', async () => {
+  const payment = await paidPayment(service);
+  const key = randomUUID();
+  const target = { path: '/v1/refunds', body: { paymentId: payment.id, amount: order.amount } };
+  const held = gate();
+  const holding = gate();
+  const holder = db.transaction(async (tx) => {
+    await tx.run(sql`select 1 from checkout.payments where payment_id = ${payment.id} for update`);
+    holding.open();
+    await held.opened;
+  });
+  await holding.opened;
+  const answer = await send(target, key);
+  held.open();
+  await holder;
+  assert.deepEqual([answer.statusCode, codeOf(answer)], [503, 'service_unavailable']);
+  assert.equal(answer.headers['retry-after'], '1');
+  assert.equal((await send(target, key)).statusCode, 200);
+});
+
+test('a retry that waits is answered once the job has settled what it waits for', async () => {
+  for (const kind of ['refund', 'capture'] as const) {
+    const payment = kind === 'refund' ? await paidPayment(service) : await heldPayment();
+    const key = randomUUID();
+    const target =
+      kind === 'refund'
+        ? { path: '/v1/refunds', body: { paymentId: payment.id, amount: order.amount } }
+        : { path: `/v1/payments/${payment.id}/capture`, body: {} };
+    await withAcquirer({ [kind]: () => Promise.reject(new Error('the process is gone')) }, () =>
+      send(target, key),
+    );
+    clock.move(10_000);
+    const asked = gate();
+    const answered = gate();
+    const slowly: Partial<Acquirer> = {
+      async inquireOperation(given) {
+        asked.open();
+        await answered.opened;
+        return realAcquirer.inquireOperation(given);
+      },
+    };
+    const answer = await withAcquirer(slowly, async () => {
+      const job = sweep(deps);
+      await asked.opened;
+      const waiting = send(target, key);
+      await delay(100);
+      answered.open();
+      await job;
+      return waiting;
+    });
+    assert.equal(answer.json().status, 'succeeded', answer.body);
+    assert.equal((await send(target, key)).body, answer.body);
+  }
 });
 
 test('F12 a refund of which the acquirer never heard is sent again by the job, and the hold ends', async () => {

@@ -164,7 +164,7 @@ test('F14 a server killed at any moment under load keeps every answer it has giv
       database,
       `select (select count(*) from checkout.attempts where settled_at is null or reversal = 'due')::int
          + (select count(*) from checkout.refunds where status = 'pending')::int
-         + (select count(*) from checkout.payments where capture_id is not null)::int as left`,
+         + (select count(*) from checkout.payments where capture_lease_until is not null)::int as left`,
     );
     return left?.left === 0;
   });

@@ -50,6 +50,7 @@ const tables = [
   'attempts',
   'events',
   'idempotency_keys',
+  'contradictions',
 ];
 const url = await testDatabaseUrl();
 const service = await startTestApp({ DATABASE_URL: url });
@@ -402,7 +403,7 @@ test('the service works under the lesser role: payments, refunds, captures, jobs
   const lost = await createPayment(on);
   await payByCard(on, lost, cards.lostThenApproved);
   on.clock.move(3600_000);
-  for (const name of ['checkout.sweep', 'checkout.clean-up']) {
+  for (const name of ['checkout.settle', 'checkout.sweep', 'checkout.clean-up']) {
     await on.areas.jobs.find((job) => job.name === name)?.run({});
   }
   assert.equal((await readPayment(on, lost.id)).status, 'succeeded');
@@ -615,13 +616,30 @@ const tampering: { what: string; statement: () => string; finds: Partial<Record<
     statement: () =>
       `update checkout.payments set capture_id = gen_random_uuid(), capture_amount = 5,
          capture_lease_until = now() - interval '2 hours' where payment_id = '${objects.waiting}'`,
-    finds: { capture_is_asked_about_in_time: /capture of 5 not settled/ },
+    finds: {
+      capture_is_asked_about_in_time: /capture of 5 not settled/,
+      capture_has_its_key: /expected a key of capture .*, found none/,
+    },
   },
   {
     what: 'money that is not given back',
     statement: () =>
-      `update checkout.payments set canceled_at = now() - interval '2 hours' where payment_id = '${objects.canceled}'`,
+      `update checkout.attempts set reverse_at = now() - interval '2 hours' where payment_id = '${objects.canceled}'`,
     finds: { reversal_is_done_in_time: /reversal still due/ },
+  },
+  {
+    what: 'money that the acquirer does not give back',
+    statement: () =>
+      `update checkout.attempts set reversal = 'refused', reverse_at = null where payment_id = '${objects.canceled}'`,
+    finds: { reversal_is_not_refused: /expected given back, found refused by the acquirer/ },
+  },
+  {
+    what: 'a refund that the acquirer has done after it was canceled',
+    statement: () =>
+      `insert into checkout.contradictions values ('${merchantId}', '${objects.refused}', 'refund', '${objects.waiting}', now())`,
+    finds: {
+      what_was_settled_stands: /refund .* of payment .*: expected not done.*found done by the acquirer/,
+    },
   },
   {
     what: 'a payment that has forgotten its open attempt',
@@ -631,7 +649,8 @@ const tampering: { what: string; statement: () => string; finds: Partial<Record<
   },
   {
     what: 'a second approval that nobody gives back',
-    statement: () => `update checkout.attempts set reversal = null where payment_id = '${objects.canceled}'`,
+    statement: () =>
+      `update checkout.attempts set reversal = null, reverse_at = null where payment_id = '${objects.canceled}'`,
     finds: { approval_is_kept_or_given_back: /expected given back, found kept/ },
   },
   {
@@ -660,7 +679,7 @@ for (const { what, statement, finds } of tampering) {
 
 test('each invariant is broken by some test', () => {
   const found = new Set(tampering.flatMap(({ finds }) => Object.keys(finds)));
-  assert.equal(found.size, 22);
+  assert.equal(found.size, 25);
 });
 
 test('after all that the ledger is as it was', async () => {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { payByWallet, payByCard as payWithCard } from '../../src/checkout/attempt.ts';
 import type { Acquirer } from '../../src/checkout/domain/acquirer.ts';
+import type { PaymentId } from '../../src/checkout/domain/payment.ts';
 import { sweep } from '../../src/checkout/jobs.ts';
+import { createMerchantDirectory } from '../../src/checkout/merchant-directory.ts';
 import { sql } from '../../src/platform/db.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertBooks } from '../support/books.ts';
@@ -748,6 +751,51 @@ test('T63 an expired or canceled payment takes no money, and its state does not 
   assert.equal((await readPayment(service, canceled.id)).cancellationDetails?.reason, 'canceled_by_merchant');
 });
 
+test('canceling a payment whose time is up finds it expired', async () => {
+  const payment = await createPayment(service, { expiresIn: 60 });
+  clock.move(60_000);
+  const answer = await cancel(payment.id);
+  assert.deepEqual([answer.statusCode, codeOf(answer)], [409, 'payment_is_final']);
+  assert.deepEqual((await readPayment(service, payment.id)).cancellationDetails, {
+    party: 'tollgate',
+    reason: 'expired_on_confirmation',
+  });
+});
+
+test('a merchant that was switched off has no payment page and takes no money; what had begun is still settled', async () => {
+  const shop = await addMerchant(service);
+  const create = async () =>
+    (
+      await call(service, 'POST', '/v1/payments', { body: shop.order, authorization: shop.authorization })
+    ).json<PaymentAnswer>();
+  const open = await create();
+  const begun = await create();
+  await payByCard(service, begun, cards.lostThenApproved);
+  const form = await cardForm(open);
+  await db.run(sql`update checkout.merchants set disabled_at = now() where merchant_id = ${shop.merchantId}`);
+  deps.merchants = createMerchantDirectory(db);
+  assert.equal((await pageOf(open)).statusCode, 404);
+  assert.equal((await postForm(service, form.action, form.fields)).statusCode, 404);
+  const where = { merchantId: shop.merchantId, paymentId: open.id as PaymentId };
+  await assert.rejects(payByWallet(deps, where, randomUUID(), 0), { code: 'payment_not_found' });
+  const card = {
+    number: '4242424242424242',
+    expiryMonth: 12,
+    expiryYear: 2030,
+    securityCode: '123',
+    holder: 'A',
+  };
+  await assert.rejects(payWithCard(deps, where, card, { returnUrl: 'http://localhost/', attempts: 0 }), {
+    code: 'payment_not_found',
+  });
+  assert.deepEqual(await attemptsOf(open), []);
+  clock.move(1_000);
+  await sweep(deps);
+  const [row] = await db.many<{ status: string }>(sql`
+    select status from checkout.payments where payment_id = ${begun.id}`);
+  assert.equal(row?.status, 'succeeded');
+});
+
 test('a payment can be paid up to its last instant, and is expired from then on for whoever looks first', async () => {
   const [paid, read, paying, swept] = [
     await createPayment(service, { expiresIn: 60 }),
@@ -852,7 +900,7 @@ test('T64 F12 a lost attempt that never happened is failed, and the customer may
   assert.equal((await readPayment(service, payment.id)).status, 'succeeded');
 });
 
-test('T64 the job of the attempt itself settles it, and asks later and later while nobody knows', async () => {
+test('T64 the job asks later and later while nobody knows, and settles the attempt once somebody does', async () => {
   const payment = await createPayment(service);
   await payByCard(service, payment, cards.lostThenApproved);
   let asked = 0;
@@ -873,9 +921,8 @@ test('T64 the job of the attempt itself settles it, and asks later and later whi
   });
   const { version } = await readPayment(service, payment.id);
   assert.equal(version, 3);
-  const [job] = await db.many<{ payload: unknown }>(sql`
-    select payload from graphile_worker._private_jobs where key like 'attempt %' order by id desc limit 1`);
-  await service.areas.jobs.find(({ name }) => name === 'checkout.ask-attempt')?.run(job?.payload);
+  clock.move(16_000);
+  await service.areas.jobs.find(({ name }) => name === 'checkout.settle')?.run({});
   assert.equal((await readPayment(service, payment.id)).status, 'succeeded');
 });
 
@@ -1072,6 +1119,18 @@ test('a held payment is captured in full or in part, once, and the rest is let g
   assert.equal(codeOf(await capture(pending.id)), 'payment_not_capturable');
 });
 
+test('a capture without a body takes all', async () => {
+  const payment = await paidPayment(service, { capture: false });
+  const key = randomUUID();
+  const answer = await call(service, 'POST', `/v1/payments/${payment.id}/capture`, { key });
+  assert.equal(answer.json().capturedAmount?.value, '100.00', answer.body);
+  // An empty object asks for the same.
+  assert.equal(
+    (await call(service, 'POST', `/v1/payments/${payment.id}/capture`, { key, body: {} })).body,
+    answer.body,
+  );
+});
+
 test('twenty captures at once with different keys: one is done', async () => {
   for (let round = 0; round < 5; round++) {
     const payment = await paidPayment(service, { capture: false });
@@ -1145,6 +1204,7 @@ test('a reversal that does not get through is tried again until it does', async 
     (await attemptsOf(payment)).map(({ reversal }) => reversal),
     ['due'],
   );
+  clock.move(1_000);
   await sweep(deps);
   assert.deepEqual(
     (await attemptsOf(payment)).map(({ reversal }) => reversal),

@@ -164,6 +164,12 @@ test('T66 what cannot be refunded is refused in the order of the rules, and the 
   }
   for (const [paymentId, amount, status, code] of [
     [paid.id, { value: '999.00', currency: 'USD' }, 422, 'currency_mismatch'],
+    [paid.id, { value: '1.00', currency: 'ZZZ' }, 422, 'currency_mismatch'],
+    [pending.id, { value: '1.00', currency: 'ZZZ' }, 409, 'payment_not_refundable'],
+    // A value without the digits of its currency is no amount, whatever the payment.
+    [paid.id, { value: '1.00', currency: 'JPY' }, 400, 'invalid_request'],
+    [pending.id, { value: '1.00', currency: 'JPY' }, 400, 'invalid_request'],
+    [pending.id, { value: '1', currency: 'JPY' }, 409, 'payment_not_refundable'],
     [paid.id, azn('100.01'), 422, 'refund_amount_exceeded'],
     [paid.id, azn('0.00'), 400, 'invalid_request'],
     [paid.id, azn('-1.00'), 400, 'invalid_request'],
@@ -273,6 +279,12 @@ test('a floor that the operator has changed holds from then on', async () => {
   assert.equal((await refundOf(merchant, payment.id, azn('60.00'))).json().status, 'succeeded');
   await setFloor(0n);
   assert.equal(codeOf(await refundOf(merchant, payment.id, azn('0.01'))), 'insufficient_merchant_balance');
+  // Nor is a floor that was raised above the balance a breach: only what goes out is held to it.
+  assert.deepEqual(
+    await db.many(sql`
+      select * from checkout.ledger_accounts where owner = ${merchant.merchantId} and balance < floor`),
+    [],
+  );
   // What comes in is never refused, however far below the floor the balance is.
   await paidTo(merchant, azn('0.02'));
   assert.deepEqual(await balanceOf(merchant), [{ currency: 'AZN', available: '-9.99', onHold: '0.00' }]);
@@ -592,8 +604,8 @@ test('while a refund is with the acquirer, another one sees what is on hold', as
   assert.equal((await first).json().status, 'succeeded');
 });
 
-test('refunds are listed newest first, by payment, status and time, in pages', async () => {
-  const payment = await paidPayment(service);
+test('refunds are listed newest first, by payment, order, status and time, in pages', async () => {
+  const payment = await paidPayment(service, { merchantOrderId: 'order 42' });
   const made: string[] = [];
   const start = clock.now();
   for (let at = 0; at < 5; at++) {
@@ -616,6 +628,8 @@ test('refunds are listed newest first, by payment, status and time, in pages', a
   const to = new Date(start.getTime() + 4_000).toISOString();
   assert.deepEqual(ids(await list(`&createdFrom=${from}&createdTo=${to}`)), made.slice(2, 4));
   assert.deepEqual(ids(await list('&status=canceled')), []);
+  assert.deepEqual(ids(await list('&merchantOrderId=order%2042')), made);
+  assert.deepEqual(ids(await list('&merchantOrderId=order%2043')), []);
   assert.deepEqual(ids(await list('&status=succeeded')), made);
   const foreign = await addMerchant(service);
   const theirs = await call(service, 'GET', `/v1/refunds?paymentId=${payment.id}`, foreign);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { payByWallet } from '../../src/checkout/attempt.ts';
 import type { OperationOutcome } from '../../src/checkout/domain/acquirer.ts';
 import type { PaymentId } from '../../src/checkout/domain/payment.ts';
@@ -113,6 +114,39 @@ test('a capture that was declined stays declined under its key, whatever another
   assert.equal((await capture(payment.id, 'declined-later', '70.00')).body, meanwhile.body);
 });
 
+test('a capture that was declined stays declined under its key when the payment is canceled, or another takes the same', async () => {
+  for (const after of ['cancel', 'capture'] as const) {
+    const payment = await paidPayment(service, { capture: false });
+    const key = `declined-${payment.id}`;
+    await answering('capture', unknown, () => capture(payment.id, key));
+    clock.move(2_000);
+    const refused = (): OperationOutcome => ({ kind: 'refused', reason: 'general_decline' });
+    await answering('inquireOperation', refused, () => sweep(deps));
+    const path = `/v1/payments/${payment.id}/${after}`;
+    assert.equal(
+      (await call(service, 'POST', path, after === 'capture' ? { body: {} } : {})).statusCode,
+      200,
+    );
+    const again = await capture(payment.id, key);
+    assert.equal(again.json().code, 'capture_declined', again.body);
+    assert.equal((await capture(payment.id, key)).body, again.body);
+  }
+});
+
+test('the key of a capture still leads to it after 72 hours, and the key of a declined one to its refusal', async () => {
+  const payment = await paidPayment(service, { capture: false });
+  const refused = (): OperationOutcome => ({ kind: 'refused', reason: 'general_decline' });
+  const declined = await answering('capture', refused, () => capture(payment.id, 'old-declined'));
+  assert.equal(declined.json().code, 'capture_declined');
+  const taken = await capture(payment.id, 'old-taken');
+  assert.equal(taken.json().status, 'succeeded');
+  clock.move(73 * hourMs);
+  await refund(service, payment.id, '1.00');
+  const again = await capture(payment.id, 'old-taken');
+  assert.deepEqual([again.statusCode, again.json().refundedAmount?.value], [200, '1.00']);
+  assert.equal((await capture(payment.id, 'old-declined')).json().code, 'capture_declined');
+});
+
 test('one key with two bodies at once: one is carried out, the other is refused and told why', async () => {
   for (let round = 0; round < 20; round++) {
     const payment = await paidPayment(service);
@@ -189,8 +223,137 @@ test('what fails in a sweep is left for the next one and holds nothing else up',
   assert.equal(await due(), 2);
   await answering('reverse', refuseTheFirst, () => sweep(deps));
   assert.equal(await due(), 1);
+  clock.move(1_000);
   await sweep(deps);
   assert.equal(await due(), 0);
+});
+
+test('a reversal of which nobody knows is asked for after one second, then twice as late each time', async () => {
+  const { id } = await paidPayment(service, { capture: false });
+  await call(service, 'POST', `/v1/payments/${id}/cancel`);
+  const delays: number[] = [];
+  await answering('reverse', unknown, async () => {
+    for (let n = 0; n < 14; n++) {
+      await sweep(deps);
+      const { at } = await db.one<{ at: Date }>(sql`
+        select reverse_at as at from checkout.attempts where payment_id = ${id}`);
+      delays.push((at.getTime() - clock.now().getTime()) / 1000);
+      clock.set(at);
+    }
+  });
+  assert.deepEqual(delays, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600]);
+  await sweep(deps);
+  assert.deepEqual(await reversalOf(id), 'done');
+});
+
+test('reversals that the acquirer refuses come to an end, are told, and hold no others up', async () => {
+  const cancel = async () => {
+    const { id } = await paidPayment(service, { capture: false });
+    await call(service, 'POST', `/v1/payments/${id}/cancel`);
+    return id;
+  };
+  for (let n = 0; n < 25; n++) await cancel();
+  const due = await db.many<{ attemptId: string }>(sql`
+    select attempt_id from checkout.attempts where reversal = 'due'`);
+  const references = new Set(due.map(({ attemptId }) => `${attemptId}-reversal`));
+  const good = await cancel();
+  let asked = 0;
+  const refuse = (reference: string): OperationOutcome | undefined => {
+    if (!references.has(reference)) return undefined;
+    asked++;
+    return { kind: 'refused', reason: 'general_decline' };
+  };
+  service.logLines.length = 0;
+  await answering('reverse', refuse, async () => {
+    await sweep(deps);
+    assert.equal(await reversalOf(good), 'done');
+    clock.move(24 * hourMs);
+    await sweep(deps);
+  });
+  assert.equal(asked, 25);
+  const told = service.logLines.filter((line) => line.includes('the acquirer refuses to give money back'));
+  assert.equal(told.length, 25);
+  const breaches = await verifyLedger({ url, now: clock.now(), stuckAfterMs: 0 });
+  assert.deepEqual([...new Set(breaches.map(({ invariant }) => invariant))], ['reversal_is_not_refused']);
+  assert.equal(breaches.length, 25);
+  // Somebody has seen to it.
+  await db.run(sql`update checkout.attempts set reversal = 'done' where reversal = 'refused'`);
+});
+
+async function reversalOf(paymentId: string): Promise<string | null | undefined> {
+  const [attempt] = await db.many<{ reversal: string | null }>(sql`
+    select reversal from checkout.attempts where payment_id = ${paymentId}`);
+  return attempt?.reversal;
+}
+
+test('what is not known is asked about ten at a time, by all nodes together once each', async () => {
+  for (let n = 0; n < 25; n++) await payByCard(service, await createPayment(service), cards.lostThenApproved);
+  clock.move(5_000);
+  const { inquireAuthorization } = acquirer;
+  let now = 0;
+  let most = 0;
+  let asked = 0;
+  acquirer.inquireAuthorization = async (inquiry) => {
+    asked++;
+    now++;
+    most = Math.max(most, now);
+    await delay(20);
+    now--;
+    return inquireAuthorization(inquiry);
+  };
+  const settle = service.areas.jobs.find(({ name }) => name === 'checkout.settle');
+  await settle?.run({});
+  assert.deepEqual([asked, most], [25, 10]);
+  for (let n = 0; n < 15; n++) await payByCard(service, await createPayment(service), cards.lostThenNever);
+  clock.move(5_000);
+  asked = 0;
+  await Promise.all([settle?.run({}), settle?.run({}), settle?.run({})]);
+  acquirer.inquireAuthorization = inquireAuthorization;
+  assert.equal(asked, 15);
+});
+
+test('a process that stops takes nothing more up', async () => {
+  await payByCard(service, await createPayment(service), cards.lostThenApproved);
+  clock.move(5_000);
+  const stopped = AbortSignal.abort();
+  for (const job of service.areas.checkout.jobs) if (!job.name.includes('clean')) await job.run({}, stopped);
+  const { left } = await db.one<{ left: number }>(sql`
+    select count(*)::int as left from checkout.attempts where inquire_at <= ${clock.now()}`);
+  assert.equal(left, 1);
+  await sweep(deps);
+});
+
+test('payments that cannot be ended do not keep the others from it', async () => {
+  const ids: string[] = [];
+  for (let n = 0; n < 9; n++) {
+    ids.push((await createPayment(service, { expiresIn: 60 })).id);
+    clock.move(10);
+  }
+  const last = ids.pop();
+  await db.run({
+    name: '',
+    text: `create function checkout.stuck_for_test() returns trigger language plpgsql as
+      $$ begin if new.payment_id = any ('{${ids.join(',')}}'::uuid[]) then raise exception 'stuck'; end if; return new; end $$`,
+    values: [],
+  });
+  await db.run(sql`create trigger stuck_for_test before update on checkout.payments
+    for each row execute function checkout.stuck_for_test()`);
+  clock.move(61_000);
+  await sweep(deps);
+  await db.run(sql`drop trigger stuck_for_test on checkout.payments`);
+  const ended = await db.many<{ paymentId: string }>(sql`
+    select payment_id from checkout.payments where payment_id = any (${[...ids, last]}::uuid[]) and status = 'canceled'`);
+  assert.deepEqual(ended, [{ paymentId: last }]);
+  await sweep(deps);
+});
+
+test('nothing of a payment, a refund, a capture or a cancellation stands in the queue of jobs', async () => {
+  await refund(service, (await paidPayment(service)).id, '1.00');
+  await capture((await paidPayment(service, { capture: false })).id);
+  await call(service, 'POST', `/v1/payments/${(await paidPayment(service, { capture: false })).id}/cancel`);
+  await payByCard(service, await createPayment(service), cards.lostThenApproved);
+  const queued = await db.many(sql`select * from graphile_worker._private_jobs`);
+  assert.deepEqual(queued, []);
 });
 
 test('after all that nothing is left open and the ledger is clean', async () => {

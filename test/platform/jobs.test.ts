@@ -211,6 +211,51 @@ test('a job with a cron pattern is registered, and one without is not', async ()
   assert.deepEqual(await known(), [{ identifier: 'nightly' }]);
 });
 
+test('a job for every so many seconds runs in each process, never beside itself, and one that fails runs again', async () => {
+  const runs = [0, 0];
+  let most = 0;
+  const jobOf = (node: 0 | 1): Job => {
+    let running = 0;
+    return {
+      name: 'ticking',
+      everySeconds: 0.01,
+      async run() {
+        running++;
+        most = Math.max(most, running);
+        await delay(20);
+        running--;
+        runs[node] = (runs[node] ?? 0) + 1;
+        throw new Error('not today');
+      },
+    };
+  };
+  const [first, second] = [start([jobOf(0)]), start([jobOf(1)])];
+  await until(() => runs.every((count) => count > 2));
+  await Promise.all([first.stop(), second.stop()]);
+  assert.equal(most, 1);
+  assert.deepEqual(await queued('ticking'), []);
+  const told = first.log().filter(({ level }) => level === 'error');
+  assert.deepEqual([told[0]?.job, told[0]?.err?.message], ['ticking', 'not today']);
+});
+
+test('stopping tells such a job that it is time to end, waits for it, and begins no other', async () => {
+  const steps: string[] = [];
+  const job: Job = {
+    name: 'told-to-stop',
+    everySeconds: 0.01,
+    async run(_, signal) {
+      steps.push('begun');
+      await delay(60_000, undefined, signal ? { signal } : {}).catch(() => {});
+      await delay(20);
+      steps.push('ended');
+    },
+  };
+  const running = start([job]);
+  await until(() => steps.length === 1);
+  await running.stop();
+  assert.deepEqual(steps, ['begun', 'ended']);
+});
+
 test('a cron pattern that cannot be read is a bug that shows at once', () => {
   const log = createLogger({ level: 'silent' });
   assert.throws(() =>

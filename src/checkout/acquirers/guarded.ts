@@ -1,5 +1,5 @@
 import type { Logger } from '../../platform/log.ts';
-import type { Acquirer, AuthorizeOutcome, OperationOutcome } from '../domain/acquirer.ts';
+import type { Acquirer, AuthorizeOutcome, Lost, OperationOutcome } from '../domain/acquirer.ts';
 
 export type GuardOptions = {
   now: () => Date;
@@ -13,7 +13,6 @@ export type GuardOptions = {
 
 export type AcquirerCall = keyof Acquirer;
 type Outcome = AuthorizeOutcome | OperationOutcome;
-type Lost = { kind: 'failed' } | { kind: 'unknown' };
 
 /**
  * Which calls move money. One that is not sent has certainly failed. A question that is not sent leaves its answer
@@ -89,9 +88,13 @@ export function guardAcquirer(acquirer: Acquirer, options: GuardOptions): Acquir
   };
 }
 
-/** A `failed` inquiry is the answer that was asked for; a `failed` capture is one that did not get through. */
-function mayRepeat(call: AcquirerCall, { kind }: Outcome): boolean {
-  return kind === 'unknown' || (kind === 'failed' && movesMoney[call]);
+/** A `failed` inquiry is the answer that was asked for; a `failed` capture is one that did not get through, or was no good. */
+function isCutOff(call: AcquirerCall, outcome: Outcome): boolean {
+  return outcome.kind === 'failed' && movesMoney[call] && !outcome.answered;
+}
+
+function mayRepeat(call: AcquirerCall, outcome: Outcome): boolean {
+  return outcome.kind === 'unknown' || isCutOff(call, outcome);
 }
 
 /** The message of a foreign error may hold the card, so only its name, its code and where it arose are logged. */
@@ -122,9 +125,9 @@ async function withinDeadline<Result>(
 type Health = 'well' | 'ill' | 'unclear';
 
 /** An inquiry that does not know yet says nothing about the line: many open questions must not stop new payments. */
-function healthOf(call: AcquirerCall, { kind }: Outcome): Health {
-  if (kind === 'unknown') return movesMoney[call] ? 'ill' : 'unclear';
-  return kind === 'failed' && movesMoney[call] ? 'ill' : 'well';
+function healthOf(call: AcquirerCall, outcome: Outcome): Health {
+  if (outcome.kind === 'unknown') return movesMoney[call] ? 'ill' : 'unclear';
+  return isCutOff(call, outcome) ? 'ill' : 'well';
 }
 
 type Pass = { leave(health: Health): 'open' | 'closed' | undefined };

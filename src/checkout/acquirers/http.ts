@@ -10,6 +10,7 @@ import {
   type AuthorizeOutcome,
   declineReasons,
   type Inquiry,
+  type Lost,
   type OperationCall,
   type OperationOutcome,
 } from '../domain/acquirer.ts';
@@ -108,7 +109,7 @@ const NotTaken = Type.Object(
 );
 
 /** How a call that brought no answer of the acquirer itself ended. */
-type Silence = { kind: 'not_taken' | 'unknown'; why: string };
+type Silence = { kind: 'not_taken' | 'no_good' | 'unknown'; why: string };
 type Heard<Answer> = { kind: 'answer'; answer: Answer } | Silence;
 
 /**
@@ -147,7 +148,7 @@ export function createHttpAcquirer(options: HttpAcquirerOptions): Acquirer {
     whenNotTaken: 'failed' | 'unknown',
   ): Promise<AuthorizeOutcome> {
     const heard = await ask(call, { success: AuthorizeAnswer, clientError: Declined });
-    if (heard.kind !== 'answer') return { kind: heard.kind === 'not_taken' ? whenNotTaken : 'unknown' };
+    if (heard.kind !== 'answer') return outcomeOf(heard, whenNotTaken);
     const { answer } = heard;
     switch (answer.outcome) {
       case 'approved': {
@@ -159,8 +160,9 @@ export function createHttpAcquirer(options: HttpAcquirerOptions): Acquirer {
       case 'challenge':
         return isPageAddress(answer.url, base) ? { kind: 'challenge', url: answer.url } : { kind: 'unknown' };
       case 'failed':
+        return { kind: 'failed', answered: true };
       case 'unknown':
-        return { kind: answer.outcome };
+        return { kind: 'unknown' };
     }
   }
 
@@ -169,7 +171,7 @@ export function createHttpAcquirer(options: HttpAcquirerOptions): Acquirer {
     whenNotTaken: 'failed' | 'unknown',
   ): Promise<OperationOutcome> {
     const heard = await ask(call, { success: OperationAnswer, clientError: Refused });
-    if (heard.kind !== 'answer') return { kind: heard.kind === 'not_taken' ? whenNotTaken : 'unknown' };
+    if (heard.kind !== 'answer') return outcomeOf(heard, whenNotTaken);
     const { answer } = heard;
     switch (answer.outcome) {
       case 'done':
@@ -177,8 +179,9 @@ export function createHttpAcquirer(options: HttpAcquirerOptions): Acquirer {
       case 'refused':
         return { kind: 'refused', reason: answer.reason };
       case 'failed':
+        return { kind: 'failed', answered: true };
       case 'unknown':
-        return { kind: answer.outcome };
+        return { kind: 'unknown' };
     }
   }
 
@@ -193,6 +196,11 @@ export function createHttpAcquirer(options: HttpAcquirerOptions): Acquirer {
     inquireOperation: (inquiry) =>
       operation({ call: 'inquire', about: 'operation', ...subject(inquiry) }, 'unknown'),
   };
+}
+
+function outcomeOf({ kind }: Silence, whenNotTaken: 'failed' | 'unknown'): Lost {
+  if (kind === 'unknown' || whenNotTaken === 'unknown') return { kind: 'unknown' };
+  return kind === 'no_good' ? { kind: 'failed', answered: true } : { kind: 'failed' };
 }
 
 function authorizeRequest(call: AuthorizeCall): GatewayRequest {
@@ -248,7 +256,11 @@ function read<Schema extends TSchema, Final extends TSchema>(
   if (!isClientError) {
     return Value.Check(answers.success, answer) ? { kind: 'answer', answer } : malformed;
   }
-  if (Value.Check(NotTaken, answer)) return { kind: 'not_taken', why: answer.error };
+  if (Value.Check(NotTaken, answer)) {
+    // Something is wrong with this one request; the next may be all right.
+    const isNoGood = answer.error === 'invalid_request' || answer.error === 'not_supported';
+    return { kind: isNoGood ? 'no_good' : 'not_taken', why: answer.error };
+  }
   return Value.Check(answers.clientError, answer) ? { kind: 'answer', answer } : malformed;
 }
 

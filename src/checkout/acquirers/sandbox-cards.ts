@@ -1,4 +1,5 @@
 import type { DeclineReason } from '../domain/acquirer.ts';
+import { passesCheckDigit } from '../domain/card.ts';
 
 /** What a card of the sandbox does. */
 export type CardBehaviour =
@@ -33,17 +34,7 @@ export function behaviourOf(number: string): CardBehaviour {
   return (
     cards.get(digits) ?? {
       kind: 'declined',
-      reason: hasRightCheckDigit(digits) ? 'payment_method_restricted' : 'invalid_card_number',
+      reason: passesCheckDigit(digits) ? 'payment_method_restricted' : 'invalid_card_number',
     }
   );
-}
-
-/** ISO/IEC 7812-1, annex B: from the right, every second digit counts double, the digits of its double added up. */
-function hasRightCheckDigit(digits: string): boolean {
-  if (!/^\d{12,19}$/.test(digits)) return false;
-  const sum = [...digits].reverse().reduce((total, digit, at) => {
-    const value = Number(digit) * (at % 2 === 0 ? 1 : 2);
-    return total + (value > 9 ? value - 9 : value);
-  }, 0);
-  return sum % 10 === 0;
 }

@@ -25,20 +25,23 @@ export type DeclineReason = (typeof declineReasons)[number];
 
 export type Approval = { rrn: string; authCode: string; threeDSecure: boolean };
 
-/** `failed` certainly did not happen; `unknown` may have. */
+/**
+ * `failed` certainly did not happen, and `answered` when the acquirer itself has said so, which shows that it is there;
+ * `unknown` may have happened.
+ */
+export type Lost = { kind: 'failed'; answered?: true } | { kind: 'unknown' };
+
 export type AuthorizeOutcome =
   | { kind: 'approved'; approval: Approval }
   | { kind: 'declined'; reason: DeclineReason }
-  | { kind: 'failed' }
   | { kind: 'challenge'; url: string }
-  | { kind: 'unknown' };
+  | Lost;
 
 /** Of a capture, a reversal or a refund. */
 export type OperationOutcome =
   | { kind: 'done'; rrn: string | null }
   | { kind: 'refused'; reason: DeclineReason }
-  | { kind: 'failed' }
-  | { kind: 'unknown' };
+  | Lost;
 
 export type AuthorizeCall = {
   /** Ours. The same reference twice is one operation, however often it is sent. */

@@ -25,10 +25,6 @@ function names(digits: number, list: string): [string, number][] {
   return list.split(' ').map((name) => [name, digits]);
 }
 
-export function isCurrency(code: string): boolean {
-  return Object.hasOwn(digitsOf, code);
-}
-
 /** `undefined` when the text is not an amount of this currency: exactly its digits, above zero, at most twelve. */
 export function parseMoney(value: string, currency: string): Money | undefined {
   const digits = digitsOf[currency];

@@ -68,10 +68,18 @@ export type WaitingForCapture = Order &
     status: 'waiting_for_capture';
     captureBefore: Date;
     /** A capture that was asked for and whose outcome is not known yet. */
-    asked: { captureId: string; minor: bigint; inquiries: number } | null;
+    asked: { captureId: string; minor: bigint; leaseUntil: Date; inquiries: number } | null;
   };
 export type Succeeded = Order &
-  Paid & { status: 'succeeded'; capturedAt: Date; captured: bigint; refunded: bigint; refundHeld: bigint };
+  Paid & {
+    status: 'succeeded';
+    /** The capture that took the money; null when it came with the approval. */
+    captureId: string | null;
+    capturedAt: Date;
+    captured: bigint;
+    refunded: bigint;
+    refundHeld: bigint;
+  };
 export type Canceled = Order & {
   status: 'canceled';
   canceledAt: Date;
@@ -101,9 +109,9 @@ export type PaymentEvent =
   | { type: 'extended'; after: number; at: Date }
   | { type: 'canceled'; by: 'merchant' | 'customer'; at: Date }
   | { type: 'expired'; at: Date }
-  | { type: 'capture_asked'; captureId: string; minor: bigint; at: Date }
+  | { type: 'capture_asked'; captureId: string; minor: bigint; leaseUntil: Date; at: Date }
   | { type: 'capture_refused'; at: Date }
-  | { type: 'captured'; minor: bigint; at: Date }
+  | { type: 'captured'; captureId: string; minor: bigint; at: Date }
   | { type: 'not_captured_in_time'; at: Date };
 
 export type PaymentRefusal =
@@ -161,11 +169,9 @@ function advancePending(payment: Pending, event: PaymentEvent): Advance {
       if (payment.openAttemptId) return refuse('attempt_in_progress');
       if (event.type === 'expired') {
         if (event.at < payment.expiresAt) return refuse('not_due');
-        return next(
-          cancel(payment, null, event.at, { party: 'tollgate', reason: 'expired_on_confirmation' }),
-        );
+        return next(cancel(payment, event.at, { party: 'tollgate', reason: 'expired_on_confirmation' }));
       }
-      return next(cancel(payment, null, event.at, { party: event.by, reason: `canceled_by_${event.by}` }));
+      return next(cancel(payment, event.at, { party: event.by, reason: `canceled_by_${event.by}` }));
     case 'capture_asked':
     case 'capture_refused':
     case 'captured':
@@ -186,12 +192,14 @@ function settle(payment: Pending, event: PaymentEvent & { type: 'attempt_settled
       walletUserId: event.walletUserId,
       authorizedAt: at,
     };
-    const shared = { ...orderOf(payment), ...paid, lastAttempt };
+    const { openAttemptId: _, ...order } = payment;
+    const shared = { ...order, ...paid, lastAttempt };
     if (payment.capture) {
       const { minor } = payment.amount;
       return next({
         ...shared,
         status: 'succeeded',
+        captureId: null,
         capturedAt: at,
         captured: minor,
         refunded: 0n,
@@ -203,45 +211,45 @@ function settle(payment: Pending, event: PaymentEvent & { type: 'attempt_settled
   }
   const open: Pending = { ...payment, openAttemptId: null, lastAttempt };
   if (payment.attempts >= mostAttempts) {
-    return next(cancel(open, null, at, { party: 'tollgate', reason: 'attempts_exhausted' }));
+    return next(cancel(open, at, { party: 'tollgate', reason: 'attempts_exhausted' }));
   }
   // Its attempt kept it alive beyond its time; now that this has come to nothing, its time is up.
   if (at >= payment.expiresAt) {
-    return next(cancel(open, null, at, { party: 'tollgate', reason: 'expired_on_confirmation' }));
+    return next(cancel(open, at, { party: 'tollgate', reason: 'expired_on_confirmation' }));
   }
   return next(open);
 }
 
 function advanceWaiting(payment: WaitingForCapture, event: PaymentEvent): Advance {
   switch (event.type) {
-    case 'capture_asked':
+    case 'capture_asked': {
+      const { captureId, minor, leaseUntil } = event;
       if (payment.asked) return refuse('capture_in_progress');
       if (event.at >= payment.captureBefore) return refuse('payment_not_capturable');
-      if (event.minor > payment.amount.minor) return refuse('capture_amount_exceeded');
-      return next({ ...payment, asked: { captureId: event.captureId, minor: event.minor, inquiries: 0 } });
+      if (minor > payment.amount.minor) return refuse('capture_amount_exceeded');
+      return next({ ...payment, asked: { captureId, minor, leaseUntil, inquiries: 0 } });
+    }
     case 'capture_refused':
       return next({ ...payment, asked: null });
-    case 'captured':
+    case 'captured': {
+      const { captureBefore: _, asked: __, ...paid } = payment;
       return next({
-        ...orderOf(payment),
-        ...paidOf(payment),
+        ...paid,
         status: 'succeeded',
+        captureId: event.captureId,
         capturedAt: event.at,
         captured: event.minor,
         refunded: 0n,
         refundHeld: 0n,
       });
+    }
     case 'canceled':
       if (payment.asked) return refuse('capture_in_progress');
-      return next(
-        cancel(payment, paidOf(payment), event.at, { party: event.by, reason: `canceled_by_${event.by}` }),
-      );
+      return next(letGo(payment, event.at, { party: event.by, reason: `canceled_by_${event.by}` }));
     case 'not_captured_in_time':
       if (payment.asked) return refuse('capture_in_progress');
       if (event.at < payment.captureBefore) return refuse('not_due');
-      return next(
-        cancel(payment, paidOf(payment), event.at, { party: 'tollgate', reason: 'expired_on_capture' }),
-      );
+      return next(letGo(payment, event.at, { party: 'tollgate', reason: 'expired_on_capture' }));
     case 'expired':
       return refuse('not_due');
     case 'extended':
@@ -259,8 +267,17 @@ export function laterExpiry({ createdAt, expiresAt, extensions }: Order): Date |
   return extensions < mostExtensions && later > expiresAt.getTime() ? new Date(later) : undefined;
 }
 
-function cancel(payment: Payment, paid: Paid | null, at: Date, cancellation: Cancellation): Canceled {
-  return { ...orderOf(payment), status: 'canceled', canceledAt: at, cancellation, paid };
+function cancel(payment: Pending, at: Date, cancellation: Cancellation): Canceled {
+  const { openAttemptId: _, ...order } = payment;
+  return { ...order, status: 'canceled', canceledAt: at, cancellation, paid: null };
+}
+
+/** It was paid and not captured; how it was paid is still told. */
+function letGo(payment: WaitingForCapture, at: Date, cancellation: Cancellation): Canceled {
+  const { captureBefore: _, asked: __, ...rest } = payment;
+  const { method, approval, paidAttemptId, walletUserId, authorizedAt, ...order } = rest;
+  const paid = { method, approval, paidAttemptId, walletUserId, authorizedAt };
+  return { ...order, status: 'canceled', canceledAt: at, cancellation, paid };
 }
 
 function next(payment: Payment): Advance {
@@ -269,51 +286,6 @@ function next(payment: Payment): Advance {
 
 function refuse(refusal: PaymentRefusal): Advance {
   return { ok: false, refusal };
-}
-
-export function orderOf(payment: Payment): Order {
-  const {
-    merchantId,
-    id,
-    terminalId,
-    amount,
-    capture,
-    description,
-    merchantOrderId,
-    metadata,
-    returnUrl,
-    locale,
-    createdAt,
-    expiresAt,
-    extensions,
-    attempts,
-    lastAttempt,
-    test,
-    version,
-  } = payment;
-  return {
-    merchantId,
-    id,
-    terminalId,
-    amount,
-    capture,
-    description,
-    merchantOrderId,
-    metadata,
-    returnUrl,
-    locale,
-    createdAt,
-    expiresAt,
-    extensions,
-    attempts,
-    lastAttempt,
-    test,
-    version,
-  };
-}
-
-export function paidOf({ method, approval, paidAttemptId, walletUserId, authorizedAt }: Paid): Paid {
-  return { method, approval, paidAttemptId, walletUserId, authorizedAt };
 }
 
 /** What can still be given back: what was captured, less what was given back or is on its way. */

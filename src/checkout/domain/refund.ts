@@ -42,6 +42,11 @@ export function holdRefund(payment: Succeeded, minor: bigint): Succeeded {
   return { ...payment, refundHeld: payment.refundHeld + minor, version: payment.version + 1 };
 }
 
+/** The money is there already. */
+export function refundAtOnce(payment: Succeeded, minor: bigint): Succeeded {
+  return { ...payment, refunded: payment.refunded + minor, version: payment.version + 1 };
+}
+
 export function settleHeldRefund(payment: Succeeded, minor: bigint, succeeded: boolean): Succeeded {
   return {
     ...payment,

@@ -21,3 +21,9 @@ export function moneyOf(amount: { value: string; currency: string }): Money {
     ],
   });
 }
+
+/** The same of a refund or a capture: a currency that nobody pays in is not that of the payment, whatever the value. */
+export function partOf(amount: { value: string; currency: string }): Money {
+  const isKnown = currencyDigits(amount.currency) !== undefined;
+  return isKnown ? moneyOf(amount) : { minor: 0n, currency: amount.currency };
+}

@@ -26,10 +26,11 @@ export const cancelPaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async
     { schema, preValidation: async (request) => void idempotencyKeyOf(request) },
     async (request, reply) => {
       const { merchant, params } = request;
-      if (!uuid7Form.test(params.id)) throw refuse('payment_not_found');
-      const id = params.id as PaymentId;
       const call = callOf(request, merchant.merchantId, 'cancel_payment');
-      return answerOnce(deps, request, reply, call, (former) => cancelPayment(deps, call, id, former));
+      return answerOnce(deps, request, reply, call, async (former) => {
+        if (!uuid7Form.test(params.id)) throw refuse('payment_not_found');
+        return cancelPayment(deps, call, params.id as PaymentId, former);
+      });
     },
   );
 };

@@ -7,13 +7,14 @@ import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
-import { moneyOf } from './amounts.ts';
+import { partOf } from './amounts.ts';
 import { MoneyJson, PaymentJson } from './json.ts';
 import { IdParams, KeyHeaders, merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Capture an authorised payment',
-  description: 'All of it, or a smaller `amount`; the rest is let go. Needs the header `X-Idempotency-Key`.',
+  description:
+    'All of it, also without a body, or a smaller `amount`; the rest is let go. Needs the header `X-Idempotency-Key`.',
   tags: ['Payments'],
   security: merchantSecurity,
   headers: KeyHeaders,
@@ -25,13 +26,20 @@ const schema = {
 export const capturePaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async (app, deps) => {
   app.post(
     '/v1/payments/:id/capture',
-    { schema, preValidation: async (request) => void idempotencyKeyOf(request) },
+    {
+      schema,
+      async preValidation(request) {
+        idempotencyKeyOf(request);
+        // Not for `null`, which is a body, and not of this form.
+        if (request.body === undefined) request.body = {};
+      },
+    },
     async (request, reply) => {
       const { merchant, params, body } = request;
-      if (!uuid7Form.test(params.id)) throw refuse('payment_not_found');
       const call = callOf(request, merchant.merchantId, 'capture_payment');
       return answerOnce(deps, request, reply, call, async (former) => {
-        const wish = { id: params.id as PaymentId, amount: body.amount && moneyOf(body.amount) };
+        if (!uuid7Form.test(params.id)) throw refuse('payment_not_found');
+        const wish = { id: params.id as PaymentId, amount: body.amount && partOf(body.amount) };
         return capturePayment(deps, merchant, call, wish, former);
       });
     },

@@ -8,8 +8,8 @@ import type { Money } from '../domain/money.ts';
 import type { PaymentId, Pending } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { paymentEvent } from '../events.ts';
-import { answerOnce, asKeyInUse, callOf, idempotencyKeyOf, send } from '../idempotency.ts';
-import { insertPaymentOnce } from '../store/idempotency.ts';
+import { answerOnce, callOf, idempotencyKeyOf, send } from '../idempotency.ts';
+import { insertPaymentOnce, keyInUse } from '../store/idempotency.ts';
 import type { Merchant } from '../store/merchants.ts';
 import { moneyOf } from './amounts.ts';
 import { MetadataJson, MoneyJson, PaymentJson, paymentJson, textJson } from './json.ts';
@@ -109,19 +109,17 @@ export const createPaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async
         payment,
         paymentEvent(deps, null, payment, at),
         text,
-      ).catch((error: unknown) => {
-        throw asKeyInUse(error);
-      });
+      );
       if (created) return send(reply, { status: 200, body: text });
       return answerOnce(deps, request, reply, call, async (former) => {
-        if (!former) throw refuse('idempotency_key_in_use', undefined, { headers: { 'retry-after': '1' } });
+        if (!former) throw keyInUse();
         return present(former.objectId);
       });
 
       async function present(id: string) {
         const former = await currentPayment(deps, merchant.merchantId, id as PaymentId);
         if (!former) throw new Error(`key of payment ${id} without its payment`);
-        return { status: 200, body: JSON.stringify(paymentJson(deps, former)) };
+        return { status: 200, body: JSON.stringify(paymentJson(deps, former)), replayed: true as const };
       }
     },
   );

@@ -7,7 +7,7 @@ import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
 import { createRefund } from '../refund.ts';
-import { moneyOf } from './amounts.ts';
+import { partOf } from './amounts.ts';
 import { MetadataJson, MoneyJson, RefundJson, textJson } from './json.ts';
 import { KeyHeaders, merchantSecurity } from './openapi-parts.ts';
 
@@ -42,12 +42,12 @@ export const createRefundRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async 
     { schema, preValidation: async (request) => void idempotencyKeyOf(request) },
     async (request, reply) => {
       const { merchant, body } = request;
-      if (!uuid7Form.test(body.paymentId)) throw refuse('payment_not_found');
       const call = callOf(request, merchant.merchantId, 'create_refund');
       return answerOnce(deps, request, reply, call, async (former) => {
+        if (!uuid7Form.test(body.paymentId)) throw refuse('payment_not_found');
         const wish = {
           paymentId: body.paymentId as PaymentId,
-          amount: moneyOf(body.amount),
+          amount: partOf(body.amount),
           reason: body.reason ?? null,
           description: body.description ?? null,
           metadata: body.metadata ?? {},

@@ -6,7 +6,7 @@ import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import type { RefundId } from '../domain/refund.ts';
 import { listRefunds } from '../store/refunds.ts';
-import { RefundJson, refundJson } from './json.ts';
+import { RefundJson, refundJson, textJson } from './json.ts';
 import { merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
@@ -17,6 +17,7 @@ const schema = {
     {
       ...PageQuery,
       status: Type.Optional(Type.String({ enum: ['pending', 'succeeded', 'canceled'] })),
+      merchantOrderId: Type.Optional(textJson({ maxLength: 64 })),
       // The format `uuid` would let `urn:uuid:` through, which PostgreSQL does not read.
       paymentId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })),
     },
@@ -39,6 +40,7 @@ export const listRefundsRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async (
       merchantId: merchant.merchantId,
       status: query.status ?? null,
       paymentId: (query.paymentId as PaymentId | undefined) ?? null,
+      merchantOrderId: query.merchantOrderId ?? null,
     });
     return pageJson(refunds.map(refundJson), page.limit);
   });

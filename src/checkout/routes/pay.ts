@@ -140,7 +140,10 @@ export async function visitOf(
 ): Promise<Visit | undefined> {
   const { token } = request.params;
   const read = readConfirmationToken(deps.confirmationKey, token);
-  const payment = read && (await currentPayment(deps, read.merchantId, read.id));
+  const merchant = read && (await deps.merchants.find(read.merchantId));
+  // A merchant that was switched off has no page; what its customers had begun, the job settles.
+  if (!read || !merchant || merchant.disabledAt) return undefined;
+  const payment = await currentPayment(deps, read.merchantId, read.id);
   return payment && { payment, token, ...languageOf(request, payment) };
 }
 

@@ -5,7 +5,6 @@ export type Attempt = {
   merchantId: string;
   paymentId: PaymentId;
   attemptId: AttemptId;
-  method: 'card' | 'wallet';
   status: 'running' | 'challenge' | 'unknown' | 'approved' | 'declined' | 'failed';
   card: CardDetails | null;
   challengeUrl: string | null;
@@ -17,7 +16,7 @@ export type AttemptKey = { merchantId: string; paymentId: PaymentId; attemptId: 
 export async function insertAttempt(
   tx: Transaction,
   attempt: AttemptKey & {
-    method: Attempt['method'];
+    method: 'card' | 'wallet';
     card: CardDetails | null;
     startedAt: Date;
     inquireAt: Date;
@@ -31,7 +30,7 @@ export async function insertAttempt(
 
 export async function findAttempt(db: Queryable, key: AttemptKey): Promise<Attempt | undefined> {
   return db.maybeOne<Attempt>(sql`
-    select merchant_id, payment_id, attempt_id, method, status, card, challenge_url, inquiries
+    select merchant_id, payment_id, attempt_id, status, card, challenge_url, inquiries
     from checkout.attempts
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}`);
 }
@@ -41,11 +40,12 @@ export async function listAttemptsOfPayment(
   db: Queryable,
   payment: { merchantId: string; id: PaymentId },
 ): Promise<
-  (Pick<Attempt, 'attemptId' | 'method' | 'status' | 'card'> & {
+  (Pick<Attempt, 'attemptId' | 'status' | 'card'> & {
+    method: 'card' | 'wallet';
     reason: string | null;
     startedAt: Date;
     settledAt: Date | null;
-    reversal: 'due' | 'done' | null;
+    reversal: 'due' | 'done' | 'refused' | null;
   })[]
 > {
   return db.many(sql`
@@ -55,7 +55,7 @@ export async function listAttemptsOfPayment(
 
 export async function lockAttempt(tx: Transaction, key: AttemptKey): Promise<Attempt | undefined> {
   return tx.maybeOne<Attempt>(sql`
-    select merchant_id, payment_id, attempt_id, method, status, card, challenge_url, inquiries
+    select merchant_id, payment_id, attempt_id, status, card, challenge_url, inquiries
     from checkout.attempts
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}
     for no key update`);
@@ -87,41 +87,65 @@ export async function settleAttempt(
   await tx.run(sql`
     update checkout.attempts
     set status = ${settled.status}, reason = ${settled.reason}, settled_at = ${settled.at}, inquire_at = null,
-      challenge_url = null, reversal = ${settled.reversal}
+      inquiries = 0, challenge_url = null, reversal = ${settled.reversal},
+      reverse_at = ${settled.reversal && settled.at}
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}`);
 }
 
 /** The money of an approved attempt has to go back. */
-export async function askForReversal(tx: Transaction, key: AttemptKey): Promise<void> {
+export async function askForReversal(tx: Transaction, key: AttemptKey, at: Date): Promise<void> {
   await tx.run(sql`
-    update checkout.attempts set reversal = 'due'
+    update checkout.attempts set reversal = 'due', reverse_at = ${at}
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}
       and status = 'approved' and reversal is null`);
 }
 
-export async function markReversed(db: Queryable, key: AttemptKey): Promise<void> {
+export async function endReversal(
+  db: Queryable,
+  key: AttemptKey,
+  reversal: 'done' | 'refused',
+): Promise<void> {
   await db.run(sql`
-    update checkout.attempts set reversal = 'done'
-    where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}`);
+    update checkout.attempts set reversal = ${reversal}, reverse_at = null
+    where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}
+      and reversal = 'due'`);
+}
+
+export async function postponeReversal(db: Queryable, key: AttemptKey, until: Date): Promise<void> {
+  await db.run(sql`
+    update checkout.attempts set reverse_at = ${until}, inquiries = inquiries + 1
+    where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}
+      and reversal = 'due'`);
 }
 
 /** Attempts that it is time to ask about; taking them moves that time on, so that no two nodes ask at once. */
 export async function takeAttemptsToAsk(
   db: Queryable,
-  due: { now: Date; nextAt: Date; limit: number },
+  due: { now: Date; until: Date; limit: number },
 ): Promise<AttemptKey[]> {
   return db.many<AttemptKey>(sql`
     with due as (
       select merchant_id, payment_id, attempt_id from checkout.attempts
       where inquire_at <= ${due.now} order by inquire_at limit ${due.limit} for no key update skip locked
     )
-    update checkout.attempts a set inquire_at = ${due.nextAt} from due
+    update checkout.attempts a set inquire_at = ${due.until} from due
     where a.merchant_id = due.merchant_id and a.payment_id = due.payment_id and a.attempt_id = due.attempt_id
     returning a.merchant_id, a.payment_id, a.attempt_id`);
 }
 
-export async function listReversalsDue(db: Queryable, limit: number): Promise<AttemptKey[]> {
-  return db.many<AttemptKey>(sql`
-    select merchant_id, payment_id, attempt_id from checkout.attempts
-    where reversal = 'due' order by settled_at limit ${limit}`);
+export type Reversal = AttemptKey & { inquiries: number };
+
+/** The same for money that has to go back. */
+export async function takeReversals(
+  db: Queryable,
+  due: { now: Date; until: Date; limit: number },
+): Promise<Reversal[]> {
+  return db.many<Reversal>(sql`
+    with due as (
+      select merchant_id, payment_id, attempt_id from checkout.attempts
+      where reverse_at <= ${due.now} order by reverse_at limit ${due.limit} for no key update skip locked
+    )
+    update checkout.attempts a set reverse_at = ${due.until} from due
+    where a.merchant_id = due.merchant_id and a.payment_id = due.payment_id and a.attempt_id = due.attempt_id
+    returning a.merchant_id, a.payment_id, a.attempt_id, a.inquiries`);
 }

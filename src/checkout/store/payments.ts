@@ -10,6 +10,7 @@ import type {
   Payment,
   PaymentId,
   PaymentMethod,
+  WaitingForCapture,
 } from '../domain/payment.ts';
 
 export type PaymentRow = {
@@ -42,6 +43,7 @@ export type PaymentRow = {
   captureBefore: Date | null;
   captureId: string | null;
   captureAmount: bigint | null;
+  captureLeaseUntil: Date | null;
   captureInquiries: number;
   capturedAt: Date | null;
   canceledAt: Date | null;
@@ -119,8 +121,8 @@ export async function savePayment(tx: Transaction, payment: Payment, event: Obje
         authorization_details = ${JSON.stringify(row.authorizationDetails)}::jsonb,
         wallet_user_id = ${row.walletUserId}, authorized_at = ${row.authorizedAt},
         capture_before = ${row.captureBefore}, capture_id = ${row.captureId}, capture_amount = ${row.captureAmount},
-        capture_lease_until = case when ${row.captureId}::uuid is null then null else capture_lease_until end,
-        capture_inquiries = case when ${row.captureId}::uuid is null then 0 else capture_inquiries end,
+        capture_lease_until = ${row.captureLeaseUntil}, capture_inquiries = ${row.captureInquiries},
+        capture_asking = true,
         captured_at = ${row.capturedAt}, canceled_at = ${row.canceledAt}, cancel_party = ${row.cancelParty},
         cancel_reason = ${row.cancelReason}, version = ${payment.version}
       where merchant_id = ${payment.merchantId} and payment_id = ${payment.id} and version = ${payment.version - 1}
@@ -132,68 +134,67 @@ export async function savePayment(tx: Transaction, payment: Payment, event: Obje
   if (saved !== 1) throw new Error(`payment ${payment.id} is not at version ${payment.version - 1}`);
 }
 
-/** Who is asking the acquirer for a capture has until then; after it anybody may go on. */
-export async function leaseCapture(
-  tx: Transaction,
-  lease: { merchantId: string; id: PaymentId; until: Date },
-): Promise<void> {
-  await tx.run(sql`
-    update checkout.payments set capture_lease_until = ${lease.until}
-    where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_id is not null`);
-}
-
 /** Nobody knows yet: when to ask again. */
 export async function postponeCapture(
   tx: Transaction,
   lease: { merchantId: string; id: PaymentId; until: Date },
 ): Promise<void> {
   await tx.run(sql`
-    update checkout.payments set capture_lease_until = ${lease.until}, capture_inquiries = capture_inquiries + 1
-    where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_id is not null`);
+    update checkout.payments
+    set capture_lease_until = ${lease.until}, capture_asking = false, capture_inquiries = capture_inquiries + 1
+    where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_lease_until is not null`);
 }
 
-/** Takes a capture up; false when somebody else is at it, or it is settled. */
+/** For a merchant, who need not wait until it is time: undefined when somebody else is at it, or it is settled. */
 export async function takeCapture(
   db: Queryable,
   take: { merchantId: string; id: PaymentId; captureId: string; now: Date; until: Date },
-): Promise<boolean> {
-  const taken = await db.run(sql`
-    update checkout.payments set capture_lease_until = ${take.until}
+): Promise<WaitingForCapture | undefined> {
+  const row = await db.maybeOne<PaymentRow>(sql`
+    update checkout.payments set capture_lease_until = ${take.until}, capture_asking = true
     where merchant_id = ${take.merchantId} and payment_id = ${take.id} and capture_id = ${take.captureId}
-      and capture_lease_until <= ${take.now}`);
-  return taken === 1;
+      and capture_lease_until is not null and (capture_lease_until <= ${take.now} or not capture_asking)
+    returning *`);
+  return row && toWaiting(row);
 }
 
-type PaymentKey = { merchantId: string; paymentId: PaymentId };
+/** Captures that it is time to ask about; taking them moves that time on, so that no two nodes ask at once. */
+export async function takeCapturesToAsk(
+  db: Queryable,
+  due: { now: Date; until: Date; limit: number },
+): Promise<WaitingForCapture[]> {
+  const rows = await db.many<PaymentRow>(sql`
+    with due as (
+      select merchant_id, payment_id from checkout.payments
+      where capture_lease_until <= ${due.now}
+      order by capture_lease_until limit ${due.limit} for no key update skip locked
+    )
+    update checkout.payments p set capture_lease_until = ${due.until}, capture_asking = true from due
+    where p.merchant_id = due.merchant_id and p.payment_id = due.payment_id
+    returning p.*`);
+  return rows.map(toWaiting);
+}
+
+export type PaymentKey = { merchantId: string; paymentId: PaymentId };
 
 export async function listPaymentsToExpire(
   db: Queryable,
-  due: { now: Date; limit: number },
+  due: { now: Date; limit: number; offset: number },
 ): Promise<PaymentKey[]> {
   return db.many<PaymentKey>(sql`
     select merchant_id, payment_id from checkout.payments
     where status = 'pending' and open_attempt_id is null and expires_at <= ${due.now}
-    order by expires_at limit ${due.limit}`);
+    order by expires_at limit ${due.limit} offset ${due.offset}`);
 }
 
 export async function listPaymentsToRelease(
   db: Queryable,
-  due: { now: Date; limit: number },
+  due: { now: Date; limit: number; offset: number },
 ): Promise<PaymentKey[]> {
   return db.many<PaymentKey>(sql`
     select merchant_id, payment_id from checkout.payments
     where status = 'waiting_for_capture' and capture_before <= ${due.now} and capture_id is null
-    order by capture_before limit ${due.limit}`);
-}
-
-export async function listCapturesToAsk(
-  db: Queryable,
-  due: { now: Date; limit: number },
-): Promise<PaymentKey[]> {
-  return db.many<PaymentKey>(sql`
-    select merchant_id, payment_id from checkout.payments
-    where capture_id is not null and capture_lease_until <= ${due.now}
-    order by capture_lease_until limit ${due.limit}`);
+    order by capture_before limit ${due.limit} offset ${due.offset}`);
 }
 
 export type PaymentFilter = {
@@ -227,7 +228,8 @@ function columnsOf(payment: Payment) {
   const money =
     payment.status === 'succeeded'
       ? payment
-      : { captured: 0n, refunded: 0n, refundHeld: 0n, capturedAt: null };
+      : { captured: 0n, refunded: 0n, refundHeld: 0n, captureId: null, capturedAt: null };
+  const asked = payment.status === 'waiting_for_capture' ? payment.asked : null;
   return {
     captured: money.captured,
     refunded: money.refunded,
@@ -240,12 +242,20 @@ function columnsOf(payment: Payment) {
     walletUserId: paid?.walletUserId ?? null,
     authorizedAt: paid?.authorizedAt ?? null,
     captureBefore: payment.status === 'waiting_for_capture' ? payment.captureBefore : null,
-    captureId: payment.status === 'waiting_for_capture' ? (payment.asked?.captureId ?? null) : null,
-    captureAmount: payment.status === 'waiting_for_capture' ? (payment.asked?.minor ?? null) : null,
+    captureId: asked?.captureId ?? money.captureId,
+    captureAmount: asked?.minor ?? (money.captureId && money.captured),
+    captureLeaseUntil: asked?.leaseUntil ?? null,
+    captureInquiries: asked?.inquiries ?? 0,
     canceledAt: payment.status === 'canceled' ? payment.canceledAt : null,
     cancelParty: payment.status === 'canceled' ? payment.cancellation.party : null,
     cancelReason: payment.status === 'canceled' ? payment.cancellation.reason : null,
   };
+}
+
+function toWaiting(row: PaymentRow): WaitingForCapture {
+  const payment = toPayment(row);
+  if (payment.status !== 'waiting_for_capture') throw new Error(`payment ${payment.id} is ${payment.status}`);
+  return payment;
 }
 
 /** Rebuilds the union; a row that fits no state is a bug and says so. */
@@ -274,16 +284,18 @@ export function toPayment(row: PaymentRow): Payment {
       return { ...order, status: 'pending', openAttemptId: row.openAttemptId };
     case 'waiting_for_capture': {
       if (!row.captureBefore) break;
+      const { captureBefore, captureId, captureAmount: minor, captureLeaseUntil: leaseUntil } = row;
       const asked =
-        row.captureId && row.captureAmount !== null
-          ? { captureId: row.captureId, minor: row.captureAmount, inquiries: row.captureInquiries }
+        captureId && minor !== null && leaseUntil
+          ? { captureId, minor, leaseUntil, inquiries: row.captureInquiries }
           : null;
-      return { ...order, ...paidOfRow(row), status: row.status, captureBefore: row.captureBefore, asked };
+      return { ...order, ...paidOfRow(row), status: row.status, captureBefore, asked };
     }
     case 'succeeded': {
       if (!row.capturedAt) break;
-      const { captured, refunded, refundHeld, capturedAt } = row;
-      return { ...order, ...paidOfRow(row), status: row.status, capturedAt, captured, refunded, refundHeld };
+      const { captureId, captured, refunded, refundHeld, capturedAt } = row;
+      const money = { captureId, capturedAt, captured, refunded, refundHeld };
+      return { ...order, ...paidOfRow(row), status: row.status, ...money };
     }
     case 'canceled': {
       if (!row.canceledAt || !row.cancelParty || !row.cancelReason) break;

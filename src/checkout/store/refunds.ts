@@ -1,6 +1,6 @@
 import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
 import type { CancelReason, PaymentId } from '../domain/payment.ts';
-import type { Refund, RefundId } from '../domain/refund.ts';
+import type { PendingRefund, Refund, RefundId } from '../domain/refund.ts';
 import type { ObjectEvent } from './payments.ts';
 
 export type RefundRow = {
@@ -77,16 +77,17 @@ export async function saveRefund(tx: Transaction, refund: Refund, event: ObjectE
   if (saved !== 1) throw new Error(`refund ${refund.id} is not at version ${refund.version - 1}`);
 }
 
-/** Takes a pending refund up until the given instant; false when somebody else is at it, or it is settled. */
+/** For a merchant, who need not wait until it is time: undefined when somebody else is at it, or it is settled. */
 export async function takeRefund(
   db: Queryable,
   key: { merchantId: string; refundId: RefundId; now: Date; until: Date },
-): Promise<boolean> {
-  const taken = await db.run(sql`
-    update checkout.refunds set lease_until = ${key.until}
+): Promise<PendingRefund | undefined> {
+  const row = await db.maybeOne<RefundRow>(sql`
+    update checkout.refunds set lease_until = ${key.until}, asking = true
     where merchant_id = ${key.merchantId} and refund_id = ${key.refundId} and status = 'pending'
-      and lease_until <= ${key.now}`);
-  return taken === 1;
+      and (lease_until <= ${key.now} or not asking)
+    returning *`);
+  return row && toPending(row);
 }
 
 /** Nobody knows yet: when to ask again. */
@@ -95,22 +96,31 @@ export async function postponeRefund(
   key: { merchantId: string; refundId: RefundId; until: Date },
 ): Promise<void> {
   await db.run(sql`
-    update checkout.refunds set lease_until = ${key.until}, inquiries = inquiries + 1
+    update checkout.refunds set lease_until = ${key.until}, asking = false, inquiries = inquiries + 1
     where merchant_id = ${key.merchantId} and refund_id = ${key.refundId} and status = 'pending'`);
 }
 
-export async function listRefundsToAsk(
+/** Refunds that it is time to ask about; taking them moves that time on, so that no two nodes ask at once. */
+export async function takeRefundsToAsk(
   db: Queryable,
-  due: { now: Date; limit: number },
-): Promise<{ merchantId: string; refundId: RefundId }[]> {
-  return db.many(sql`
-    select merchant_id, refund_id from checkout.refunds
-    where status = 'pending' and lease_until <= ${due.now} order by lease_until limit ${due.limit}`);
+  due: { now: Date; until: Date; limit: number },
+): Promise<PendingRefund[]> {
+  const rows = await db.many<RefundRow>(sql`
+    with due as (
+      select merchant_id, refund_id from checkout.refunds
+      where status = 'pending' and lease_until <= ${due.now}
+      order by lease_until limit ${due.limit} for no key update skip locked
+    )
+    update checkout.refunds r set lease_until = ${due.until}, asking = true from due
+    where r.merchant_id = due.merchant_id and r.refund_id = due.refund_id
+    returning r.*`);
+  return rows.map(toPending);
 }
 
 export type RefundFilter = {
   merchantId: string;
   paymentId: PaymentId | null;
+  merchantOrderId: string | null;
   status: string | null;
   createdFrom: Date | null;
   createdTo: Date | null;
@@ -124,6 +134,9 @@ export async function listRefunds(db: Queryable, filter: RefundFilter): Promise<
     where merchant_id = ${filter.merchantId}
       and (${filter.before}::uuid is null or refund_id < ${filter.before}::uuid)
       and (${filter.paymentId}::uuid is null or payment_id = ${filter.paymentId}::uuid)
+      and (${filter.merchantOrderId}::text is null or payment_id in (
+        select payment_id from checkout.payments
+        where merchant_id = ${filter.merchantId} and merchant_order_id = ${filter.merchantOrderId}::text))
       and (${filter.status}::text is null or status = ${filter.status}::text)
       and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
       and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
@@ -139,6 +152,12 @@ function columnsOf(refund: Refund) {
     cancelParty: refund.status === 'canceled' ? 'acquirer' : null,
     cancelReason: refund.status === 'canceled' ? refund.reasonCanceled : null,
   };
+}
+
+function toPending(row: RefundRow): PendingRefund {
+  const refund = toRefund(row);
+  if (refund.status !== 'pending') throw new Error(`refund ${refund.id} is ${refund.status}`);
+  return refund;
 }
 
 export function toRefund(row: RefundRow): Refund {
