@@ -228,7 +228,11 @@ function readLines(path: string): Sent[] {
 async function objectsOf(database: string, sent: Sent[]): Promise<Map<string, string>> {
   const rows = await query<{ key: string; id: string }>(
     database,
-    'select key, object_id as id from checkout.idempotency_keys where key = any ($1)',
+    // The key of a capture leads to the capture, and its answer is the payment.
+    `select key, coalesce(p.payment_id, object_id) as id from checkout.idempotency_keys k
+     left join checkout.payments p on k.call = 'capture_payment'
+       and p.merchant_id = k.merchant_id and p.capture_id = k.object_id
+     where key = any ($1)`,
     [sent.map(({ key }) => key)],
   );
   return new Map(rows.map(({ key, id }) => [key, id]));
