@@ -72,7 +72,7 @@ for (const [number, by, ending] of sandbox) {
       const declined = 'declined' in ending;
       await explains(page, declined ? en.declined[ending.declined] : en.failedAttempt);
       assert.equal(await page.locator('[role=alert]:focus').count(), 1, 'the explanation has the focus');
-      assert.ok(await page.getByText(en.card.attemptsLeft(4)).isVisible());
+      assert.equal(await page.getByText(en.card.attemptsLeft(4)).isVisible(), true);
       const left = await read(payment);
       assert.equal(left.status, 'pending');
       assert.equal(left.lastAttempt?.status, declined ? 'declined' : 'failed');
@@ -194,7 +194,7 @@ test('a wallet shows whose it is and what is in it, and nothing is taken before 
     ]) {
       assert.ok(facts.includes(shown), `${shown} in ${facts}`);
     }
-    assert.ok(!(await page.content()).includes(owner.phone));
+    assert.equal((await page.content()).includes(owner.phone), false);
     assert.equal(await walletOf(owner.id), '50000');
     await page.getByRole('link', { name: en.wallet.back }).click();
     await payButton(page).waitFor();
@@ -204,7 +204,7 @@ test('a wallet shows whose it is and what is in it, and nothing is taken before 
     await heading(page, en.wallet.title);
     await confirmButton(page).click();
     await heading(page, en.paid.title);
-    assert.ok(await page.getByText(en.receipt.wallet, { exact: true }).isVisible());
+    assert.equal(await page.getByText(en.receipt.wallet, { exact: true }).isVisible(), true);
     assert.equal(await walletOf(owner.id), '40000');
     assert.equal((await read(payment)).status, 'succeeded');
   }));
@@ -291,7 +291,7 @@ test('an order that is only reserved says so, by card, and then that it was paid
     await page.goto(linkOf(payment));
     await payWith(page);
     await heading(page, en.reserved.title);
-    assert.ok(await page.getByText(en.reserved.text('Demo Shop')).isVisible());
+    assert.equal(await page.getByText(en.reserved.text('Demo Shop')).isVisible(), true);
     assert.equal((await read(payment)).status, 'waiting_for_capture');
     await call(service, 'POST', `/v1/payments/${payment.id}/capture`, { body: {} });
     await page.reload();
@@ -318,7 +318,7 @@ test('an order that is reserved in a wallet and canceled by the shop gives the m
     await call(service, 'POST', `/v1/payments/${payment.id}/cancel`);
     await page.reload();
     await heading(page, en.canceled.canceled_by_merchant.title);
-    assert.ok(await page.getByText(en.released).isVisible());
+    assert.equal(await page.getByText(en.released).isVisible(), true);
     assert.equal(await walletOf(owner.id), '12000');
     assert.equal((await read(payment)).status, 'canceled');
   }));
@@ -345,7 +345,7 @@ test('five declined tries are all there are', () =>
     }
     await payWith(page, cards.declined);
     await heading(page, en.canceled.attempts_exhausted.title);
-    assert.ok(await page.getByText(en.canceled.attempts_exhausted.text).isVisible());
+    assert.equal(await page.getByText(en.canceled.attempts_exhausted.text).isVisible(), true);
     const details = { party: 'tollgate', reason: 'attempts_exhausted' };
     assert.deepEqual((await read(payment)).cancellationDetails, details);
     assert.deepEqual(await world.attemptsOf(payment.id), Array(5).fill('declined'));
@@ -405,8 +405,8 @@ test('who wants to stay on the page stays', () =>
     await page.getByRole('button', { name: en.leave.stay }).click();
     await page.clock.runFor(60_000);
     await heading(page, en.paid.title);
-    assert.ok(page.url().startsWith(linkOf(payment)));
-    assert.ok(await page.getByRole('link', { name: en.leave.back('Demo Shop') }).isVisible());
+    assert.equal(page.url().startsWith(linkOf(payment)), true, page.url());
+    assert.equal(await page.getByRole('link', { name: en.leave.back('Demo Shop') }).isVisible(), true);
   }));
 
 test('a link that leads to no payment says so and names no shop, whatever is in it', () =>
@@ -416,7 +416,7 @@ test('a link that leads to no payment says so and names no shop, whatever is in 
     for (const address of [changed, `${changed}/wallet`, `${changed}/give-up`, link.replace(/[^/]+$/, 'x')]) {
       assert.equal((await page.goto(address))?.status(), 404, address);
       await heading(page, en.unknownLink.title);
-      assert.ok(!(await page.content()).includes('Demo Shop'));
+      assert.equal((await page.content()).includes('Demo Shop'), false);
     }
     await page.locator('nav a[hreflang=ru]').click();
     await heading(page, payTexts.ru.unknownLink.title);
@@ -442,7 +442,7 @@ test('who opens the link again later sees how it ended and is not sent away, wit
       await heading(page, en.paid.title);
       if (javaScriptEnabled) await page.clock.runFor(60_000);
       assert.equal(await page.locator('[data-leave-after], meta[http-equiv=refresh]').count(), 0);
-      assert.ok(page.url().startsWith(linkOf(paid)));
+      assert.equal(page.url().startsWith(linkOf(paid)), true, page.url());
       await page.getByRole('link', { name: en.leave.back('Demo Shop') }).click();
       await arrivesAtShop(page, paid, 'succeeded');
     });
