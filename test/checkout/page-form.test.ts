@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { cardFormOf } from '../support/merchant.ts';
+import { cardFormOf, cards } from '../support/merchant.ts';
 import {
   en,
   fillCard,
@@ -282,6 +282,24 @@ test('script and server agree on every form, and no answer repeats a number or a
     }
     assert.deepEqual(await attemptsOf(payment.id), []);
   }));
+
+test('a number or code in the wrong field is not shown again either', async () => {
+  const payment = await order();
+  const number = cards.approved.replaceAll(' ', '');
+  for (const misplaced of [
+    { expiry: number, number: '' },
+    { holder: number, number: '' },
+    { holder: cards.approved, csc: '' },
+    { expiry: '4242-4242-4242-4242', csc: '' },
+    { holder: '842', csc: '' },
+  ]) {
+    const answer = await post(payment, { ...goodCard, ...misplaced });
+    assert.equal(answer.statusCode, 400);
+    for (const written of [number, cards.approved, '4242-4242-4242-4242', 'value="842"']) {
+      assert.ok(!answer.body.includes(written), JSON.stringify(misplaced));
+    }
+  }
+});
 
 test('a form of another kind, twice the same field, or none at all, is no attempt', async () => {
   const payment = await order();
