@@ -5,15 +5,7 @@ import { deactivateUser } from '../../src/identity/users.ts';
 import { seal } from '../../src/platform/seal.ts';
 import { gate } from '../support/gate.ts';
 import { bankOf, call, cardFormOf, cards, type PaymentAnswer } from '../support/merchant.ts';
-import {
-  type Answer,
-  demo,
-  type Form,
-  formsOf,
-  logInThrough,
-  redirectOf,
-  Visitor,
-} from '../support/partner.ts';
+import { type Answer, type Form, formsOf, redirectOf, Visitor } from '../support/partner.ts';
 import {
   answerBank,
   confirmButton,
@@ -30,10 +22,15 @@ import {
   startPayPage,
   walletLink,
 } from '../support/pay-page.ts';
+import { comeBackToPay, signInToPay } from '../support/wallet-visitor.ts';
 
 const world = await startPayPage();
 const { service, visit, order, read, person, walletOf, attemptsOf } = world;
 const { sso } = service.config.server.urls;
+const comeBack = (owner: Person, payment: PaymentAnswer) =>
+  comeBackToPay(service, linkOf(payment), owner.phone);
+const signedIn = (owner: Person, payment: PaymentAnswer, visitor?: Visitor) =>
+  signInToPay(service, payment, owner.phone, visitor);
 
 test('two tabs that pay at once make one approved attempt, and both show it', () =>
   visit({}, async ({ page, openTab }) => {
@@ -678,27 +675,4 @@ async function cardForm(payment: PaymentAnswer, number: string = cards.approved)
 
 function send({ action, fields }: Form): Promise<Answer> {
   return new Visitor(service).post(action, fields);
-}
-
-/** A person who has signed in to pay, as far as the way back to us. */
-async function comeBack(owner: Person, payment: PaymentAnswer, visitor = new Visitor(service)) {
-  const login = redirectOf(await visitor.get(`${linkOf(payment)}/wallet`));
-  const back = await logInThrough(visitor, login.href, { phone: owner.phone, code: demo.code });
-  return { back, visitor };
-}
-
-/** A person who sees the page that asks for confirmation. */
-async function signedIn(owner: Person, payment: PaymentAnswer, former?: Visitor) {
-  const { back, visitor } = await comeBack(owner, payment, former);
-  const there = redirectOf(await visitor.get(back.href));
-  const page = await visitor.get(there.href);
-  const found = formsOf(page.body).find(({ action }) => action.includes('/wallet/confirm'));
-  if (!found)
-    throw new Error(`no form but ${page.statusCode} ${page.headers.location ?? page.body.slice(-600)}`);
-  return {
-    payment,
-    visitor,
-    form: () => found,
-    confirm: (form: Form) => visitor.post(form.action, form.fields),
-  };
 }
