@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { contrastOf, shadesOf } from '../../src/checkout/domain/theme.ts';
 import { setMerchantTheme } from '../../src/checkout/store/merchants.ts';
+import { ringLogo } from '../support/logo.ts';
 import { addMerchant, call, cards, type PaymentAnswer, payByCard } from '../support/merchant.ts';
 import { demo } from '../support/partner.ts';
 import { en, goodCard, heading, linkOf, startPayPage, walletLink } from '../support/pay-page.ts';
@@ -116,12 +116,27 @@ test('the keyboard alone is enough to ask for more time, to change the language 
     assert.deepEqual((await read(payment)).paymentMethod, { type: 'wallet' });
   }));
 
+test('the whole number is seen on a narrow phone, and a way to sign in that failed costs no try', () =>
+  lookAt({ bypassCSP: false }, async (page) => {
+    const payment = await order();
+    await page.goto(`${linkOf(payment)}?notice=not-signed-in`);
+    await page.getByText(en.wallet.notSignedIn.title).waitFor();
+    assert.equal(await page.locator('.tries').count(), 0);
+    for (const number of [cards.approved, '3782 822463 10005']) {
+      await page.fill('#number', number);
+      assert.notEqual(await page.locator('[data-brand]').textContent(), '');
+      const hidden =
+        'document.getElementById("number").scrollWidth - document.getElementById("number").clientWidth';
+      assert.equal(await page.evaluate(hidden), 0, number);
+    }
+  }));
+
 test('a merchant’s logo and colour change the page, and every text on it stays legible', () =>
   lookAt({}, async (page) => {
     // Colours that cannot be read as they are: too light, too dark, in between.
     for (const accent of ['#ffe600', '#101010', '#7f7f7f', '#ff5a1f']) {
       const merchant = await addMerchant(service, { name: 'Café Ədalət' });
-      await setMerchantTheme(service.db, merchant.merchantId, { logo: logo(64, 24), accent });
+      await setMerchantTheme(service.db, merchant.merchantId, { logo: ringLogo(64), accent });
       const payment = await orderOf(merchant);
       const failed = await orderOf(merchant);
       await payByCard(service, failed, cards.declined);
@@ -302,33 +317,4 @@ async function fillByKeyboard(page: Page, number: string): Promise<void> {
     await keyboard.press('Tab');
   }
   await keyboard.press('Enter');
-}
-
-/** A picture of one colour, made by hand (PNG, second edition). */
-function logo(width: number, height: number): string {
-  const row = Buffer.concat([Buffer.from([0]), Buffer.alloc(width * 3, 0x66)]);
-  const pixels = deflateSync(Buffer.concat(Array.from({ length: height }, () => row)));
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, 2, 0, 0, 0], 8);
-  const chunk = (type: string, data: Buffer) => {
-    const body = Buffer.concat([Buffer.from(type), data]);
-    const [size, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
-    size.writeUInt32BE(data.length);
-    sum.writeUInt32BE(crc32(body));
-    return Buffer.concat([size, body, sum]);
-  };
-  const signature = Buffer.from('89504e470d0a1a0a', 'hex');
-  const file = [signature, chunk('IHDR', header), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))];
-  return `data:image/png;base64,${Buffer.concat(file).toString('base64')}`;
-}
-
-function crc32(bytes: Buffer): number {
-  let sum = 0xffffffff;
-  for (const byte of bytes) {
-    sum ^= byte;
-    for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0xedb88320 : sum >>> 1;
-  }
-  return (sum ^ 0xffffffff) >>> 0;
 }

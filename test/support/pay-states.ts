@@ -78,11 +78,18 @@ export async function payStates(
   await service.app.inject({ method: 'POST', url: new URL(String(leave?.action)).pathname });
 
   const press = (page: Page) => page.locator('form[data-card] button[type=submit]').click();
+  const fill = async (page: Page) => {
+    await page.fill('#number', cards.approved);
+    await page.fill('#expiry', '12/30');
+    await page.fill('#csc', '123');
+    await page.fill('#holder', 'Aysel Mammadova');
+  };
   return [
     { name: 'form', url: link(open), landmark: 'form[data-card]' },
+    { name: 'form-filled', url: link(open), landmark: 'form[data-card]', act: fill },
     { name: 'form-faults', url: link(open), landmark: '[data-faults]:not([hidden])', act: press },
     { name: 'declined', url: link(declined), landmark: '.tries' },
-    { name: 'not-signed-in', url: `${link(open)}?notice=not-signed-in`, landmark: '.tries' },
+    { name: 'not-signed-in', url: `${link(open)}?notice=not-signed-in`, landmark: '[data-summary]' },
     {
       name: 'wallet',
       url: rich.there,
