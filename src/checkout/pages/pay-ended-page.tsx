@@ -23,6 +23,7 @@ export function EndedPage(view: EndedView) {
     <PayLayout
       frame={view}
       title={title}
+      amountName={texts.receipt.amount}
       {...(view.leaveAfterSeconds === null
         ? {}
         : { refresh: { seconds: view.leaveAfterSeconds, url: view.backHref } })}
