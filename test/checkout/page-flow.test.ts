@@ -318,8 +318,21 @@ test('an order that is reserved in a wallet and canceled by the shop gives the m
     await call(service, 'POST', `/v1/payments/${payment.id}/cancel`);
     await page.reload();
     await heading(page, en.canceled.canceled_by_merchant.title);
-    assert.equal(await page.getByText(en.released).isVisible(), true);
+    assert.equal(await page.getByText(en.released.wallet).isVisible(), true);
     assert.equal(await walletOf(owner.id), '12000');
+    assert.equal((await read(payment)).status, 'canceled');
+  }));
+
+test('an order that is reserved on a card and canceled by the shop says that the bank lets go of the money', () =>
+  visit({}, async ({ page }) => {
+    const payment = await order({ capture: false });
+    await page.goto(linkOf(payment));
+    await payWith(page);
+    await heading(page, en.reserved.title);
+    await call(service, 'POST', `/v1/payments/${payment.id}/cancel`);
+    await page.reload();
+    await page.getByText(en.released.card).waitFor();
+    await sweepAfter(0);
     assert.equal((await read(payment)).status, 'canceled');
   }));
 
