@@ -140,6 +140,7 @@ test('a refused form or code that is loaded again is refused again, and after th
     await heading(page, en.paid.title);
     // A browser keeps no answer to a form: it asks whether to send the form again, and whoever does sees the outcome.
     await page.goBack().catch(() => {});
+    await page.waitForURL('chrome-error://**');
     await page.reload();
     await heading(page, en.paid.title);
     await isPaidOnce(payment);
