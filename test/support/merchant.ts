@@ -51,10 +51,12 @@ export function call(
 ): Promise<Answer> {
   const key = options.key === undefined ? randomUUID() : options.key;
   const authorization = options.authorization === undefined ? basic() : options.authorization;
+  const { host, pathname } = new URL(service.config.server.urls.checkout);
   return service.app.inject({
     method,
-    url: `/checkout${path}`,
+    url: pathname.replace(/\/$/, '') + path,
     headers: {
+      host,
       ...(authorization === null ? {} : { authorization }),
       ...(method === 'GET' || key === null ? {} : { 'x-idempotency-key': key }),
       ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),

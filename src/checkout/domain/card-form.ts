@@ -32,6 +32,14 @@ export function readCard(
   };
 }
 
+/** What a refused form shows again: no number and no security code, not even one that was typed into a wrong field. */
+export function shownAgain(typed: Record<CardField, string>): { expiry: string; holder: string } {
+  return {
+    expiry: typed.expiry.replace(/\D/g, '').length > 6 ? '' : typed.expiry,
+    holder: /\d[\s-]*\d[\s-]*\d/.test(typed.holder) ? '' : typed.holder,
+  };
+}
+
 /** A card is good to the end of its month, everywhere on earth; nobody issues one for longer than twenty years. */
 function readExpiry(text: string, today: Date) {
   const [, month, year] = /^\s*(\d{1,2})\s*[/.-]?\s*(\d{2}|\d{4})\s*$/.exec(text) ?? [];

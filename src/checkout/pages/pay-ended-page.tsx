@@ -6,7 +6,7 @@ import { type PayTexts, payTexts } from './pay-texts.ts';
 export type EndedView = PayFrame & {
   outcome:
     | { kind: 'paid' | 'reserved'; method: PaymentMethod }
-    | { kind: 'canceled'; cancellation: Cancellation; wasReserved: boolean };
+    | { kind: 'canceled'; cancellation: Cancellation; reserved: PaymentMethod | null };
   paymentId: string;
   refunded: string | null;
   backHref: string;
@@ -23,6 +23,7 @@ export function EndedPage(view: EndedView) {
     <PayLayout
       frame={view}
       title={title}
+      amountName={texts.receipt.amount}
       {...(view.leaveAfterSeconds === null
         ? {}
         : { refresh: { seconds: view.leaveAfterSeconds, url: view.backHref } })}
@@ -66,7 +67,8 @@ function explain(view: EndedView, texts: PayTexts): { title: string; text: strin
   const { reason } = outcome.cancellation;
   const told =
     reason in texts.canceled ? texts.canceled[reason as keyof PayTexts['canceled']] : texts.notPaid;
-  return outcome.wasReserved ? { title: told.title, text: `${told.text} ${texts.released}` } : told;
+  if (!outcome.reserved) return told;
+  return { title: told.title, text: `${told.text} ${texts.released[outcome.reserved.type]}` };
 }
 
 function methodText(method: PaymentMethod, texts: PayTexts): string {

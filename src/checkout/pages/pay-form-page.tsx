@@ -33,7 +33,7 @@ export function PayFormPage(view: PayFormView) {
       aside={<TimeLeft {...view.time} action={view.moreTimeAction} texts={texts} />}
     >
       {view.problem && !faulty && <ErrorSummary error={view.problem} />}
-      {view.problem && !faulty && view.takesCards && (
+      {view.problem && !faulty && view.takesCards && view.attempts > 0 && (
         <p class="hint tries">{texts.card.attemptsLeft(view.attemptsLeft)}</p>
       )}
       <section class="method" aria-labelledby="wallet-title">
@@ -149,27 +149,27 @@ function Field(view: {
   const described = [fault && `${field}-error`, hint && `${field}-hint`].filter(Boolean).join(' ');
   return (
     <div class="field">
-      <label for={field}>{label}</label>
-      <div class="entry">
-        <input
-          id={field}
-          name={field}
-          type="text"
-          inputMode={view.inputMode}
-          autocomplete={view.autocomplete}
-          maxLength={view.maxLength}
-          spellcheck={false}
-          autocapitalize={field === 'holder' ? 'words' : 'off'}
-          required
-          value={view.value}
-          aria-describedby={described || undefined}
-          aria-invalid={fault ? 'true' : undefined}
-          data-missing={messages.missing}
-          data-invalid={messages.invalid}
-          data-past={messages.past}
-        />
+      <div class="head">
+        <label for={field}>{label}</label>
         {view.brand && <span class="card-brand" data-brand role="status" />}
       </div>
+      <input
+        id={field}
+        name={field}
+        type="text"
+        inputMode={view.inputMode}
+        autocomplete={view.autocomplete}
+        maxLength={view.maxLength}
+        spellcheck={false}
+        autocapitalize={field === 'holder' ? 'words' : 'off'}
+        required
+        value={view.value}
+        aria-describedby={described || undefined}
+        aria-invalid={fault ? 'true' : undefined}
+        data-missing={messages.missing}
+        data-invalid={messages.invalid}
+        data-past={messages.past}
+      />
       {hint && (
         <p
           class="hint"

@@ -25,14 +25,17 @@ type Layout = {
   title?: string;
   failed?: boolean;
   refresh?: { seconds: number; url?: string };
+  /** What the amount is called where it is no longer to be paid. */
+  amountName?: string;
   /** Stands below the amount, such as the time left. */
   aside?: ComponentChildren;
   children: ComponentChildren;
 };
 
 /** The frame of the payment pages: shop and amount on one side, what there is to do on the other. */
-export function PayLayout({ frame, title, failed, refresh, aside, children }: Layout) {
+export function PayLayout({ frame, title, failed, refresh, aside, children, ...given }: Layout) {
   const texts = payTexts[frame.language];
+  const amountName = given.amountName ?? texts.toPay;
   const named = `${title ? `${title} – ` : ''}${texts.documentTitle(frame.shop.name)}`;
   // Every page has one heading of the first rank: its title or, where there is only the amount to say, that.
   const Amount = title ? 'p' : 'h1';
@@ -62,9 +65,9 @@ export function PayLayout({ frame, title, failed, refresh, aside, children }: La
         </footer>
       }
     >
-      <section class="summary" aria-label={texts.toPay}>
+      <section class="summary" aria-label={amountName}>
         <Amount class="amount">
-          <span class="unseen">{texts.toPay}: </span>
+          <span class="unseen">{amountName}: </span>
           {frame.amount}
         </Amount>
         {frame.description && <p class="what">{frame.description}</p>}

@@ -23,20 +23,19 @@ export const payStyle = `
 .pay .tries { margin: -.75rem 0 1.25rem; }
 .pay .field { margin-bottom: 1rem; }
 .pay .field .hint, .pay .field .field-error { margin-top: .35rem; font-size: .875rem; }
-.pay .entry { position: relative; }
-.pay .entry .card-brand { position: absolute; inset-block: 0; inset-inline-end: .85rem; display: flex; align-items: center; font-size: .8125rem; font-weight: 700; color: var(--soft); pointer-events: none; }
-.pay #number { padding-inline-end: 6.5rem; font-variant-numeric: tabular-nums; }
+.pay .head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0 .75rem; }
+.pay .card-brand { font-size: .8125rem; font-weight: 700; color: var(--soft); }
+.pay #number { font-variant-numeric: tabular-nums; }
 .pay .two { display: grid; gap: 0 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 7.25rem), 1fr)); }
 .pay .notice ul { grid-column: 2; margin-top: .25rem; }
 .pay .facts { display: block; margin: 1rem 0 0; border: 1px solid var(--line); border-radius: 12px; }
 .pay .facts > div { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; padding: .7rem 1rem; border-top: 1px solid var(--line); }
 .pay .facts > div:first-child { border-top: 0; }
-.pay .facts dd { font-variant-numeric: tabular-nums; text-align: end; }
-.pay .facts .small { font-size: .8125rem; color: var(--soft); }
+.pay .facts dd { margin-inline-start: auto; font-variant-numeric: tabular-nums; text-align: end; }
+.pay .facts .small { flex-basis: 100%; font-size: .8125rem; color: var(--soft); text-align: start; }
 .pay .leave { margin-top: .75rem; text-align: center; }
 .pay .leave .hint { margin: 0; }
-.pay > footer p { display: flex; align-items: center; justify-content: center; gap: .4rem; }
-.pay > footer svg { width: 1.125rem; height: 1.125rem; flex: none; }
+.pay > footer svg { width: 1.125rem; height: 1.125rem; margin-inline-end: .3rem; vertical-align: -.25em; }
 @media (prefers-reduced-motion: no-preference) {
   .pay .turning svg { animation: turn 2.4s linear infinite; }
   @keyframes turn { to { transform: rotate(1turn); } }

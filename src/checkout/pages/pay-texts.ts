@@ -56,7 +56,8 @@ export type PayTexts = {
   reserved: { title: string; text: (shop: string) => string };
   canceled: Record<Exclude<CancelReason, DeclineReason>, Explanation>;
   notPaid: Explanation;
-  released: string;
+  /** What becomes of a reserved amount, by where it was reserved. */
+  released: { card: string; wallet: string };
   receipt: {
     amount: string;
     method: string;
@@ -238,7 +239,10 @@ const az: PayTexts = {
     },
   },
   notPaid: { title: 'Ödəniş baş tutmadı', text: 'Pul çıxılmadı. Mağazaya qayıdıb yenidən başlayın.' },
-  released: 'Saxlanılmış məbləğ azad edilir. Bankın bunu göstərməsi bir neçə gün çəkə bilər.',
+  released: {
+    card: 'Saxlanılmış məbləğ azad edilir. Bankın bunu göstərməsi bir neçə gün çəkə bilər.',
+    wallet: 'Saxlanılmış məbləğ pul kisəsinə qaytarılıb.',
+  },
   receipt: {
     amount: 'Məbləğ',
     method: 'Ödəniş üsulu',
@@ -427,7 +431,10 @@ const en: PayTexts = {
     title: 'The payment did not go through',
     text: 'No money was taken. Go back to the shop and start again.',
   },
-  released: 'The reserved amount is being released. Your bank may take a few days to show it.',
+  released: {
+    card: 'The reserved amount is being released. Your bank may take a few days to show it.',
+    wallet: 'The reserved amount is back in the wallet.',
+  },
   receipt: {
     amount: 'Amount',
     method: 'Paid with',
@@ -613,7 +620,10 @@ const ru: PayTexts = {
     title: 'Платёж не прошёл',
     text: 'Деньги не списаны. Вернитесь в магазин и начните снова.',
   },
-  released: 'Зарезервированная сумма возвращается. Банк может показать это через несколько дней.',
+  released: {
+    card: 'Зарезервированная сумма возвращается. Банк может показать это через несколько дней.',
+    wallet: 'Зарезервированная сумма вернулась в кошелёк.',
+  },
   receipt: {
     amount: 'Сумма',
     method: 'Способ оплаты',

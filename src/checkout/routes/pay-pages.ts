@@ -210,7 +210,7 @@ function outcomeOf(payment: Ended): EndedView['outcome'] {
     case 'succeeded':
       return { kind: 'paid', method: payment.method };
     case 'canceled':
-      return { kind: 'canceled', cancellation: payment.cancellation, wasReserved: payment.paid !== null };
+      return { kind: 'canceled', cancellation: payment.cancellation, reserved: payment.paid?.method ?? null };
   }
 }
 

@@ -5,7 +5,7 @@ import { completeChallenge, payByCard } from '../attempt.ts';
 import { currentPayment, endPayment } from '../cancel.ts';
 import { readConfirmationToken } from '../confirmation-url.ts';
 import type { CheckoutDeps } from '../deps.ts';
-import { readCard } from '../domain/card-form.ts';
+import { readCard, shownAgain } from '../domain/card-form.ts';
 import { giveMoreTime } from '../more-time.ts';
 import { findAttempt } from '../store/attempts.ts';
 import { languageOf, payPages, type Visit } from './pay-pages.ts';
@@ -54,13 +54,8 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     };
     const read = readCard(typed, deps.now());
     if (!read.ok) {
-      const { expiry, holder } = typed;
-      return pages.form(
-        request,
-        reply,
-        { ...visit, payment },
-        { faults: read.faults, typed: { expiry, holder } },
-      );
+      const shown = { faults: read.faults, typed: shownAgain(typed) };
+      return pages.form(request, reply, { ...visit, payment }, shown);
     }
     return unlessSomebodyWasFaster(reply, here, async () => {
       const where = { merchantId: payment.merchantId, paymentId: payment.id };

@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after } from 'node:test';
+
+export type Shop = {
+  origin: string;
+  /** Where its customers come back to. */
+  returnUrl: string;
+  /** Every address at which a customer came back, newest last. */
+  arrivals: URL[];
+};
+
+/** A shop on a port of its own, to which customers come back from the payment page. */
+export async function startShop(host = '127.0.0.1'): Promise<Shop> {
+  const arrivals: URL[] = [];
+  const server = createServer((request, response) => {
+    arrivals.push(new URL(request.url ?? '/', 'http://shop'));
+    response
+      .writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+      .end('<!doctype html><html lang="en"><title>Shop</title><link rel="icon" href="data:,"><h1>Shop</h1>');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const origin = `http://${host}:${(server.address() as AddressInfo).port}`;
+  return { origin, returnUrl: `${origin}/thanks?basket=7`, arrivals };
+}
