@@ -340,6 +340,8 @@ function Json({ value }: { value: unknown }) {
   return <pre>{JSON.stringify(value, null, 2)}</pre>;
 }
 
+/** In minor units, as money is counted: half of 45.01 is 22.50, and never 22.505. */
 function half(amount: string): string {
-  return (Number(amount) / 2).toFixed(2);
+  const minor = BigInt(amount.replace('.', '')) / 2n || 1n;
+  return `${minor / 100n}.${String(minor % 100n).padStart(2, '0')}`;
 }

@@ -22,6 +22,7 @@ body {
 main { max-width: 60rem; margin: 0 auto; padding: 2rem 1rem 4rem; }
 h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 .5rem; letter-spacing: -.01em; }
 h2 { font-size: 1.15rem; margin: 0 0 .75rem; }
+main > h2 { margin-top: 2rem; }
 p { margin: 0 0 1rem; }
 .soft { color: var(--soft); }
 a { color: var(--accent); text-underline-offset: .15em; }

@@ -90,7 +90,12 @@ test('F14 a server killed at any moment under load keeps every answer it has giv
     const sample = lines.filter((_, at) => at >= lines.length - 50 || Math.random() < 0.05);
     await Promise.all(
       sample.map(async (acknowledged) => {
-        const again = await request(api, acknowledged);
+        let again = await request(api, acknowledged);
+        // A busy machine may say "not now", and is asked again; whatever else it says counts.
+        for (let tries = 0; tries < 60 && !isAnswer(again); tries++) {
+          await delay(500);
+          again = await request(api, acknowledged);
+        }
         counts.repeated++;
         assert.equal(again.answer, acknowledged.answer, `${acknowledged.path} ${acknowledged.key}`);
       }),

@@ -378,14 +378,16 @@ test('postings that cross each other in both directions do not deadlock and lose
     await service.db.transaction((tx) => post(tx, topUp, at));
   }
   const [one = '', other = ''] = people;
-  const moved = await Promise.all(
-    Array.from({ length: 100 }, (_, n) => {
+  // As many at once as there are connections: more would only wait for one.
+  await Promise.all(
+    Array.from({ length: 10 }, async (_, n) => {
       const [from, to] = n % 2 ? [one, other] : [other, one];
-      const posting = walletMovePosting({ id: randomUUID(), from, to, amount: azn(7n) });
-      return service.db.transaction((tx) => post(tx, posting, at));
+      for (let round = 0; round < 10; round++) {
+        const posting = walletMovePosting({ id: randomUUID(), from, to, amount: azn(7n) });
+        assert.ok(await service.db.transaction((tx) => post(tx, posting, at)));
+      }
     }),
   );
-  assert.ok(moved.every(Boolean));
   const { rows } = await owner.query(
     'select balance::int from checkout.ledger_accounts where owner = any ($1)',
     [people],
