@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export type Cookies<Name extends string = string> = {
   read(request: FastifyRequest, name: Name): string | undefined;
+  /** Those of ours that the browser has sent. */
+  names(request: FastifyRequest): Name[];
   set(reply: FastifyReply, name: Name, value: string, maxAgeSeconds?: number): void;
   clear(reply: FastifyReply, name: Name): void;
 };
@@ -17,8 +19,17 @@ export function createCookies<Name extends string>(url: string): Cookies<Name> {
   return {
     read(request, name) {
       const prefix = `${fullName(name)}=`;
-      const found = request.headers.cookie?.split(';').map((pair) => pair.trim());
-      return found?.find((pair) => pair.startsWith(prefix))?.slice(prefix.length) || undefined;
+      return (
+        pairsOf(request)
+          .find((pair) => pair.startsWith(prefix))
+          ?.slice(prefix.length) || undefined
+      );
+    },
+    names(request) {
+      const prefix = fullName('' as Name);
+      return pairsOf(request)
+        .filter((pair) => pair.startsWith(prefix))
+        .map((pair) => pair.slice(prefix.length).split('=', 1)[0] as Name);
     },
     set(reply, name, value, maxAgeSeconds) {
       const life = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
@@ -28,4 +39,8 @@ export function createCookies<Name extends string>(url: string): Cookies<Name> {
       reply.header('set-cookie', `${fullName(name)}=; ${attributes}; Max-Age=0`);
     },
   };
+}
+
+function pairsOf(request: FastifyRequest): string[] {
+  return request.headers.cookie?.split(';').map((pair) => pair.trim()) ?? [];
 }

@@ -509,6 +509,14 @@ test('a callback with an error, another issuer, a foreign code or none leads bac
   }
 });
 
+test('sign-ins that are never finished do not pile up in the browser', async () => {
+  const visitor = new Visitor(service);
+  const link = linkOf(await order());
+  for (let clicks = 0; clicks < 12; clicks++) await visitor.get(`${link}/wallet`);
+  const kept = [...visitor.cookies].filter(([name, value]) => name.includes('sign-in') && value !== '');
+  assert.equal(kept.length, 5);
+});
+
 test('a notice in the address is one of ours or nothing', async () => {
   const { pathname } = new URL(linkOf(await order()));
   for (const notice of ['<b>x</b>', 'constructor', '__proto__', 'toString', 'paid']) {

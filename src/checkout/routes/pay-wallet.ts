@@ -15,6 +15,9 @@ import type { Notice, payPages, Visit } from './pay-pages.ts';
 const hidden = { schema: { hide: true } } as const;
 /** How long somebody may take to sign in. */
 const signInSeconds = 15 * 60;
+const signInPrefix = 'sign-in-';
+/** As many tabs as somebody may be signing in from at once. */
+const mostSignIns = 5;
 /** As long as the access token that the sign-in ends with. */
 const signedInSeconds = 5 * 60;
 
@@ -38,6 +41,7 @@ export const payWalletRoutes: FastifyPluginAsync<{
       const otherPerson = queryOf(request.url).get('other')?.[0] === '1';
       const { url, underWay } = await deps.walletSignIn.begin({ language: visit.language, otherPerson });
       const leaving = { ...underWay, token: visit.token, lang: visit.chosen ?? null };
+      forgetSignInsBeyond(request, reply, mostSignIns - 1);
       keep(reply, cookieOfState(underWay.state), leaving, signInSeconds);
       return reply.redirect(url, 303);
     } catch (error) {
@@ -50,6 +54,7 @@ export const payWalletRoutes: FastifyPluginAsync<{
     const leaving = kept<Leaving>(request, cookieOfState(state));
     // Somebody else's sign-in, or one from long ago: which payment it was for is not known.
     if (!leaving) return pages.unknown(request, reply);
+    cookies.clear(reply, cookieOfState(state));
     const chosen = languages.find((language) => language === leaving.lang);
     const there = { token: leaving.token, chosen };
     try {
@@ -121,6 +126,12 @@ export const payWalletRoutes: FastifyPluginAsync<{
     return paying?.token === visit.token ? paying : undefined;
   }
 
+  /** A browser sends its cookies with every request: those of sign-ins that were never finished must not pile up. */
+  function forgetSignInsBeyond(request: FastifyRequest, reply: FastifyReply, most: number): void {
+    const names = cookies.names(request).filter((name) => name.startsWith(signInPrefix));
+    for (const name of names.slice(0, Math.max(0, names.length - most))) cookies.clear(reply, name);
+  }
+
   function keep(reply: FastifyReply, name: string, value: object, seconds: number): void {
     const until = deps.now().getTime() + seconds * 1000;
     const sealed = seal(deps.walletKey, JSON.stringify({ ...value, until }), name);
@@ -138,7 +149,7 @@ export const payWalletRoutes: FastifyPluginAsync<{
 
 /** One for each sign-in, so that two tabs do not undo each other. */
 function cookieOfState(state: string): string {
-  return `sign-in-${createHash('sha256').update(state).digest('hex').slice(0, 12)}`;
+  return `${signInPrefix}${createHash('sha256').update(state).digest('hex').slice(0, 12)}`;
 }
 
 function isPayable(visit: Visit): visit is Visit & { payment: Pending } {
