@@ -173,9 +173,9 @@ async function concludeAttempt(
 
     if (outcome.kind === 'challenge' || outcome.kind === 'unknown') {
       const challenged = outcome.kind === 'challenge';
-      const inquireAt = challenged
-        ? new Date(at.getTime() + challengeMs)
-        : nextInquiryAt(at, attempt.inquiries);
+      const lapsesAt = new Date(attempt.startedAt.getTime() + challengeMs);
+      // Who comes back early, however often, does not put the end of the challenge off.
+      const inquireAt = challenged && at < lapsesAt ? lapsesAt : nextInquiryAt(at, attempt.inquiries);
       const challengeUrl = challenged ? outcome.url : null;
       await keepAttemptOpen(tx, key, { status: outcome.kind, challengeUrl, inquireAt });
       if (challenged) return { kind: 'challenge', url: outcome.url };

@@ -135,3 +135,24 @@ async function arePagesOfOurs(answers: Response[], origin: string, atLeast: numb
     assert.equal(headers['x-frame-options'], 'DENY', answer.url());
   }
 }
+
+test('a wallet form whose sign-in has lapsed, or that of a second tab, leads somewhere on every host', () =>
+  visit({}, async (tabs) => {
+    const { page, context } = tabs;
+    const owner = await person(500n);
+    const [first, second] = [await order(), await order()];
+    await page.goto(linkOf(first));
+    await walletLink(page).click();
+    await signIn(tabs, owner.phone);
+    const other = await tabs.openTab();
+    await other.goto(linkOf(second));
+    await walletLink(other).click();
+    await other.waitForURL('**/wallet/confirm*');
+    // The sign-in of one tab does not undo that of the other.
+    await confirmButton(page).click();
+    await heading(page, en.paid.title);
+    await context.clearCookies();
+    await confirmButton(other).click();
+    await other.getByText(en.wallet.notSignedIn.title).waitFor();
+    assert.deepEqual((await read(second)).status, 'pending');
+  }));

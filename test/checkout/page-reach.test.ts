@@ -110,7 +110,7 @@ test('the keyboard alone is enough to ask for more time, to change the language 
     await page.waitForURL('**/auth/code*');
     await keyboard.type(demo.code);
     await page.waitForURL('**/wallet/confirm*');
-    await tabTo(page, 'form button');
+    await tabTo(page, '.actions form button');
     await keyboard.press('Enter');
     await page.locator('.sign.good').waitFor();
     assert.deepEqual((await read(payment)).paymentMethod, { type: 'wallet' });

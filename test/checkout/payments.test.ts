@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { payByWallet, payByCard as payWithCard } from '../../src/checkout/attempt.ts';
 import type { Acquirer } from '../../src/checkout/domain/acquirer.ts';
 import type { PaymentId } from '../../src/checkout/domain/payment.ts';
@@ -762,7 +763,7 @@ test('canceling a payment whose time is up finds it expired', async () => {
   });
 });
 
-test('a merchant that was switched off has no payment page and takes no money; what had begun is still settled', async () => {
+test('a merchant that was switched off takes no money; what had begun is still settled, and can be seen', async () => {
   const shop = await addMerchant(service);
   const create = async () =>
     (
@@ -774,8 +775,10 @@ test('a merchant that was switched off has no payment page and takes no money; w
   const form = await cardForm(open);
   await db.run(sql`update checkout.merchants set disabled_at = now() where merchant_id = ${shop.merchantId}`);
   deps.merchants = createMerchantDirectory(db);
-  assert.equal((await pageOf(open)).statusCode, 404);
-  assert.equal((await postForm(service, form.action, form.fields)).statusCode, 404);
+  assert.match((await pageOf(open)).body, /does not take payments at the moment/);
+  assert.equal(cardFormOf((await pageOf(open)).body), undefined);
+  assert.equal((await postForm(service, form.action, form.fields)).statusCode, 303);
+  assert.match((await pageOf(begun)).body, /We are asking your bank/);
   const where = { merchantId: shop.merchantId, paymentId: open.id as PaymentId };
   await assert.rejects(payByWallet(deps, where, randomUUID(), 0), { code: 'payment_not_found' });
   const card = {
@@ -794,6 +797,83 @@ test('a merchant that was switched off has no payment page and takes no money; w
   const [row] = await db.many<{ status: string }>(sql`
     select status from checkout.payments where payment_id = ${begun.id}`);
   assert.equal(row?.status, 'succeeded');
+  assert.match((await pageOf(begun)).body, /Thank you!/);
+});
+
+test('who has answered their bank and lost the way back is told that they have paid', async () => {
+  const payment = await createPayment(service);
+  await payByCard(service, payment, cards.challenge);
+  assert.match((await pageOf(payment)).body, /No money is taken before you confirm/);
+  const acs = await bankOf(service, payment);
+  await postForm(service, acs, { code: '1234' });
+  // Asked at most every few seconds, however often the page is opened.
+  for (let tries = 0; tries < 60 && (await readPayment(service, payment.id)).status === 'pending'; tries++) {
+    await pageOf(payment);
+    await delay(100);
+  }
+  assert.match((await pageOf(payment)).body, /Thank you!/);
+});
+
+test('coming back early, however often, does not put the end of a challenge off', async () => {
+  const payment = await createPayment(service);
+  await payByCard(service, payment, cards.challenge);
+  const { pathname } = new URL(payment.confirmation.confirmationUrl);
+  for (let minute = 0; minute < 9; minute++) {
+    clock.move(60_000);
+    await service.app.inject({ url: `${pathname}/return` });
+  }
+  clock.move(61_000);
+  await sweep(deps);
+  assert.equal((await readPayment(service, payment.id)).lastAttempt?.reason, '3d_secure_failed');
+});
+
+test('a page that waits sees that the bank asks for a code', async () => {
+  const payment = await createPayment(service);
+  const { pathname } = new URL(payment.confirmation.confirmationUrl);
+  const stateOf = async () =>
+    (await service.app.inject({ url: `${pathname}/status` })).json<{ state: string }>().state;
+  const real = deps.acquirer.authorize;
+  let seen = '';
+  deps.acquirer.authorize = async (asked) => {
+    seen = await stateOf();
+    return real(asked);
+  };
+  await payByCard(service, payment, cards.challenge);
+  deps.acquirer.authorize = real;
+  assert.notEqual(await stateOf(), seen);
+});
+
+test('of a part that was captured the page says what was taken and what had been reserved', async () => {
+  const payment = await paidPayment(service, { capture: false });
+  const body = { amount: { value: '40.00', currency: 'AZN' } };
+  assert.equal((await call(service, 'POST', `/v1/payments/${payment.id}/capture`, { body })).statusCode, 200);
+  const page = (await pageOf(payment)).body.replaceAll('\u00a0', ' ');
+  assert.match(page, /<\/span>40\.00 AZN/);
+  assert.match(page, /Reserved before.*100\.00 AZN/);
+});
+
+test('what goes wrong on the payment page is told on a page, which asks nobody to pay again', async () => {
+  const payment = await createPayment(service);
+  const { pathname } = new URL(payment.confirmation.confirmationUrl);
+  const huge = await service.app.inject({
+    method: 'POST',
+    url: pathname,
+    headers: { 'content-type': 'application/x-www-form-urlencoded', 'accept-language': 'en' },
+    payload: 'x'.repeat(70_000),
+  });
+  assert.equal(huge.statusCode, 413);
+  const real = deps.acquirer.authorize;
+  deps.acquirer.authorize = async () => {
+    throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+  };
+  const form = await cardForm(payment);
+  const fallen = await postForm(service, form.action, form.fields);
+  deps.acquirer.authorize = real;
+  for (const answer of [huge, fallen]) {
+    assert.match(String(answer.headers['content-type']), /^text\/html/);
+    assert.ok(answer.body.includes(payment.confirmation.confirmationUrl));
+  }
+  assert.match(huge.body, /Do not pay again/);
 });
 
 test('a payment can be paid up to its last instant, and is expired from then on for whoever looks first', async () => {

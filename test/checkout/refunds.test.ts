@@ -30,7 +30,7 @@ import {
 } from '../support/merchant.ts';
 import type { Answer } from '../support/partner.ts';
 
-const service = await startTestApp();
+const service = await startTestApp({ DATABASE_POOL_SIZE: '30' });
 await liftRequestRate(service);
 const { db, clock } = service;
 clock.set(new Date());
@@ -77,6 +77,8 @@ async function untilAnswered(
     const isAnswered = answer.statusCode !== 503 && codeOf(answer) !== 'idempotency_key_in_use';
     if (isAnswered || tries === 50) return answer;
     await delay(100);
+    // Whoever was refused a connection halfway holds the refund until its lease is over.
+    clock.move(11_000);
   }
 }
 

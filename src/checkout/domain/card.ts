@@ -1,17 +1,19 @@
 import type { Card } from './acquirer.ts';
 import type { CardDetails } from './payment.ts';
 
-const brands: [string, RegExp][] = [
-  ['visa', /^4/],
-  ['mastercard', /^(5[1-5]|2(22[1-9]|2[3-9]|[3-6]|7[01]|720))/],
-  ['amex', /^3[47]/],
-  ['mir', /^220[0-4]/],
-  ['unionpay', /^62/],
-  ['maestro', /^(50|5[6-9]|6)/],
+/** By the first digits. The page's script has the same list. */
+export const brands = [
+  { id: 'visa', name: 'Visa', form: /^4/ },
+  { id: 'mastercard', name: 'Mastercard', form: /^(5[1-5]|2(22[1-9]|2[3-9]|[3-6]|7[01]|720))/ },
+  { id: 'amex', name: 'American Express', form: /^3[47]/ },
+  { id: 'mir', name: 'Mir', form: /^220[0-4]/ },
+  { id: 'unionpay', name: 'UnionPay', form: /^62/ },
+  { id: 'discover', name: 'Discover', form: /^6(011|4[4-9]|5)/ },
+  { id: 'maestro', name: 'Maestro', form: /^(50|5[6-9]|6)/ },
 ];
 
 export function brandOf(number: string): string {
-  return brands.find(([, form]) => form.test(number))?.[0] ?? 'unknown';
+  return brands.find(({ form }) => form.test(number))?.id ?? 'unknown';
 }
 
 /** The check digit (ISO/IEC 7812): catches a slip of the finger before anybody is asked. */

@@ -1,4 +1,5 @@
 import { Icon } from '../../platform/page-parts.tsx';
+import { brands } from '../domain/card.ts';
 import type { Cancellation, PaymentMethod } from '../domain/payment.ts';
 import { type PayFrame, PayLayout } from './pay-layout.tsx';
 import { type PayTexts, payTexts } from './pay-texts.ts';
@@ -8,6 +9,8 @@ export type EndedView = PayFrame & {
     | { kind: 'paid' | 'reserved'; method: PaymentMethod }
     | { kind: 'canceled'; cancellation: Cancellation; reserved: PaymentMethod | null };
   paymentId: string;
+  /** What had been held, where less was taken. */
+  reserved: string | null;
   refunded: string | null;
   backHref: string;
   /** Goes back by itself after these seconds; null for somebody who comes to look long after. */
@@ -37,6 +40,7 @@ export function EndedPage(view: EndedView) {
         {outcome.kind !== 'canceled' && (
           <Fact name={texts.receipt.method} value={methodText(outcome.method, texts)} />
         )}
+        {view.reserved && <Fact name={texts.receipt.reserved} value={view.reserved} />}
         {view.refunded && <Fact name={texts.receipt.refunded} value={view.refunded} />}
         <Fact name={texts.receipt.payment} value={view.paymentId} small />
       </dl>
@@ -74,17 +78,8 @@ function explain(view: EndedView, texts: PayTexts): { title: string; text: strin
 function methodText(method: PaymentMethod, texts: PayTexts): string {
   return method.type === 'wallet'
     ? texts.receipt.wallet
-    : `${brandNames[method.card.brand] ?? ''} •• ${method.card.last4}`;
+    : `${brands.find(({ id }) => id === method.card.brand)?.name ?? ''} •• ${method.card.last4}`;
 }
-
-const brandNames: Record<string, string> = {
-  visa: 'Visa',
-  mastercard: 'Mastercard',
-  amex: 'American Express',
-  mir: 'Mir',
-  unionpay: 'UnionPay',
-  maestro: 'Maestro',
-};
 
 function Fact({ name, value, small }: { name: string; value: string; small?: boolean }) {
   return (

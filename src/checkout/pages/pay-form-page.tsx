@@ -2,14 +2,14 @@ import { ErrorSummary, type Explanation, Icon, takesFocus } from '../../platform
 import { type CardFaults, type CardField, cardFields } from '../domain/card-form.ts';
 import { type PayFrame, PayLayout } from './pay-layout.tsx';
 import { type PayTexts, payTexts } from './pay-texts.ts';
+import { TimeLeft, type TimeView } from './time-left.tsx';
 
 export type PayFormView = PayFrame & {
   action: string;
   /** How many attempts there have been: the form is good for the next one alone. */
   attempts: number;
   attemptsLeft: number;
-  time: { secondsLeft: number; extensions: number; mayExtend: boolean };
-  moreTimeAction: string;
+  time: TimeView;
   walletHref: string;
   giveUpHref: string;
   takesCards: boolean;
@@ -30,7 +30,7 @@ export function PayFormPage(view: PayFormView) {
     <PayLayout
       frame={view}
       failed={faulty || view.problem !== null}
-      aside={<TimeLeft {...view.time} action={view.moreTimeAction} texts={texts} />}
+      aside={<TimeLeft {...view.time} texts={texts} />}
     >
       {view.problem && !faulty && <ErrorSummary error={view.problem} />}
       {view.problem && !faulty && view.takesCards && view.attempts > 0 && (
@@ -182,36 +182,6 @@ function Field(view: {
       <p class="field-error" id={`${field}-error`} hidden={!fault}>
         {fault && messages[fault]}
       </p>
-    </div>
-  );
-}
-
-/** Seen all the time, heard only when it matters. */
-function TimeLeft({
-  secondsLeft,
-  extensions,
-  mayExtend,
-  action,
-  texts,
-}: PayFormView['time'] & { action: string; texts: PayTexts }) {
-  return (
-    <div class="time" data-seconds-left={secondsLeft}>
-      <p data-clock={texts.time.clock}>{texts.time.left(Math.floor(secondsLeft / 60))}</p>
-      <p
-        class="unseen"
-        role="status"
-        data-announce
-        data-soon={texts.time.soon}
-        data-given={texts.time.given}
-      />
-      {mayExtend && (
-        <form method="post" action={action} data-more-time>
-          <input type="hidden" name="extensions" value={extensions} />
-          <button class="text-button" type="submit">
-            {texts.time.more}
-          </button>
-        </form>
-      )}
     </div>
   );
 }

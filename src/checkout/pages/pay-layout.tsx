@@ -1,7 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { Page } from '../../platform/html.tsx';
 import { type Language, productName } from '../../platform/languages.ts';
-import { BrandMark, Icon, type LanguageLink, LanguageSwitcher } from '../../platform/page-parts.tsx';
+import {
+  BrandMark,
+  type Explanation,
+  Icon,
+  type LanguageLink,
+  LanguageSwitcher,
+} from '../../platform/page-parts.tsx';
 import { payScript } from './pay-script.ts';
 import { payStyle } from './pay-style.ts';
 import { payTexts } from './pay-texts.ts';
@@ -93,22 +99,33 @@ function ShopMark({ name, logo }: PayFrame['shop']) {
   );
 }
 
-/** A page that belongs to no payment, so that it cannot say whose it is. */
-export function UnknownLinkPage({ language, languages }: { language: Language; languages: LanguageLink[] }) {
-  const texts = payTexts[language];
+/** A page that belongs to no payment, or cannot look at it: it does not say whose it is. */
+export function LonePage(view: {
+  language: Language;
+  languages: LanguageLink[];
+  told: Explanation & { look?: string };
+  /** Where the payment is found, if that is known; the page goes there by itself after a while. */
+  lookHref: string | undefined;
+}) {
+  const { language, told, lookHref } = view;
   return (
     <Page
       language={language}
-      title={`${texts.unknownLink.title} – ${productName}`}
+      title={`${told.title} – ${productName}`}
       look="login pay"
       styles={[payStyle]}
+      {...(lookHref ? { refreshWithoutScript: { seconds: 10, url: lookHref } } : {})}
       header={
         <header>
           <div class="brand">
             <BrandMark />
             {productName}
           </div>
-          <LanguageSwitcher language={language} languages={languages} label={texts.languageChoice} />
+          <LanguageSwitcher
+            language={language}
+            languages={lookHref ? [] : view.languages}
+            label={payTexts[language].languageChoice}
+          />
         </header>
       }
     >
@@ -116,8 +133,15 @@ export function UnknownLinkPage({ language, languages }: { language: Language; l
         <div class="sign bad">
           <Icon name="alert" />
         </div>
-        <h1>{texts.unknownLink.title}</h1>
-        <p>{texts.unknownLink.text}</p>
+        <h1>{told.title}</h1>
+        <p>{told.text}</p>
+        {lookHref && (
+          <div class="actions">
+            <a class="button" href={lookHref}>
+              {told.look}
+            </a>
+          </div>
+        )}
       </div>
     </Page>
   );

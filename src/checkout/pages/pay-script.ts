@@ -1,4 +1,5 @@
 import { clockText, focusSummary, sendOnce } from '../../platform/page-scripts.ts';
+import { brands } from '../domain/card.ts';
 
 /**
  * The one script of the payment pages: it improves them and is needed by none. A constant, so that the policy can name
@@ -18,14 +19,8 @@ export const payScript = `
   const card = one('form[data-card]');
   if (card) {
     const { number, expiry, csc, holder } = card.elements;
-    const brands = [
-      ['Visa', /^4/],
-      ['Mastercard', /^(5[1-5]|2(22[1-9]|2[3-9]|[3-6]|7[01]|720))/],
-      ['American Express', /^3[47]/],
-      ['Mir', /^220[0-4]/],
-      ['UnionPay', /^62/],
-      ['Maestro', /^(50|5[6-9]|6)/],
-    ];
+    const brands = ${JSON.stringify(brands.map(({ name, form }) => [name, form.source]))}
+      .map(([name, source]) => [name, new RegExp(source)]);
     const digitsOf = (text) => text.replace(/[^0-9]/g, '');
     const brandOf = (digits) => (brands.find(([, form]) => form.test(digits)) || [''])[0];
     const isAmex = () => brandOf(digitsOf(number.value)) === 'American Express';
@@ -150,33 +145,39 @@ export const payScript = `
       }
       if (left === 0 && !sent) {
         clearInterval(timer);
-        location.reload();
+        // Not at once: if the server's clock is behind, it would say zero again, and again.
+        setTimeout(() => location.reload(), 1000);
       }
     };
     const timer = setInterval(show, 1000);
     show();
     // What was typed stays: the form is sent behind the page's back.
+    let asking = false;
     if (more) more.addEventListener('submit', async (event) => {
       event.preventDefault();
-      const button = one('button', more);
-      button.disabled = true;
+      if (asking) return;
+      asking = true;
       try {
         const answer = await fetch(more.action, {
           method: 'POST',
           headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
           body: new URLSearchParams(new FormData(more)).toString(),
         });
+        if (!answer.ok) throw new Error();
         const { secondsLeft, extensions, mayExtend } = await answer.json();
         endsAt = performance.now() + secondsLeft * 1000;
         passed = thresholds.filter((threshold) => secondsLeft <= threshold).length;
         more.elements.extensions.value = extensions;
-        more.hidden = !mayExtend;
         show();
         announce.textContent = announce.dataset.given + ' ' + text.textContent;
+        if (!mayExtend) {
+          text.focus();
+          more.hidden = true;
+        }
       } catch {
-        announce.textContent = '';
+        announce.textContent = announce.dataset.failed;
       }
-      button.disabled = false;
+      asking = false;
     });
   }
 
@@ -186,8 +187,9 @@ export const payScript = `
     const look = async () => {
       try {
         const answer = await fetch(status.dataset.statusUrl, { headers: { accept: 'application/json' } });
-        const { version } = await answer.json();
-        if (String(version) !== status.dataset.version) {
+        if (!answer.ok) throw new Error();
+        const { state } = await answer.json();
+        if (state !== status.dataset.state) {
           location.reload();
           return;
         }
@@ -213,7 +215,7 @@ export const payScript = `
       text.textContent = text.dataset.countdown.replace('{seconds}', String(left));
       if (left === 0) {
         clearInterval(timer);
-        location.assign(leave.dataset.leaveTo);
+        location.replace(leave.dataset.leaveTo);
       }
     };
     const timer = setInterval(show, 250);

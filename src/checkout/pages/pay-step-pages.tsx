@@ -1,6 +1,7 @@
 import { ErrorSummary, Icon } from '../../platform/page-parts.tsx';
 import { type PayFrame, PayLayout } from './pay-layout.tsx';
-import { payTexts } from './pay-texts.ts';
+import { orByCard, payTexts } from './pay-texts.ts';
+import { TimeLeft, type TimeView } from './time-left.tsx';
 
 export type WalletView = PayFrame & {
   action: string;
@@ -12,6 +13,8 @@ export type WalletView = PayFrame & {
   /** What is left after paying; null when there is not enough. */
   left: string | null;
   otherPersonHref: string;
+  time: TimeView;
+  takesCards: boolean;
   backHref: string;
 };
 
@@ -19,8 +22,15 @@ export type WalletView = PayFrame & {
 export function WalletPage(view: WalletView) {
   const texts = payTexts[view.language];
   return (
-    <PayLayout frame={view} title={texts.wallet.title} failed={view.left === null}>
-      {view.left === null && <ErrorSummary error={texts.wallet.tooLittle} />}
+    <PayLayout
+      frame={view}
+      title={texts.wallet.title}
+      failed={view.left === null}
+      aside={<TimeLeft {...view.time} texts={texts} />}
+    >
+      {view.left === null && (
+        <ErrorSummary error={orByCard(texts.wallet.tooLittle, view.takesCards, texts)} />
+      )}
       <h1>{texts.wallet.title}</h1>
       <dl class="facts">
         <div>
@@ -44,7 +54,7 @@ export function WalletPage(view: WalletView) {
       <div class="actions">
         {view.left === null ? (
           <a class="button" href={view.backHref}>
-            {texts.wallet.byCard}
+            {view.takesCards ? texts.wallet.byCard : texts.wallet.back}
           </a>
         ) : (
           <form method="post" action={view.action}>
@@ -95,7 +105,7 @@ export function BankPage(view: PayFrame & { url: string; forward: boolean }) {
 }
 
 /** The outcome is not known: nothing can be paid here until it is. */
-export function WaitingPage(view: PayFrame & { self: string; statusUrl: string; version: number }) {
+export function WaitingPage(view: PayFrame & { self: string; statusUrl: string; state: string }) {
   const { waiting } = payTexts[view.language];
   return (
     <PayLayout frame={view} title={waiting.title} refresh={{ seconds: 3 }}>
@@ -103,7 +113,7 @@ export function WaitingPage(view: PayFrame & { self: string; statusUrl: string; 
         <Icon name="wait" />
       </div>
       <h1>{waiting.title}</h1>
-      <p role="status" data-status-url={view.statusUrl} data-version={view.version}>
+      <p role="status" data-status-url={view.statusUrl} data-state={view.state}>
         {waiting.text}
       </p>
       <p class="hint">{waiting.again}</p>
@@ -116,10 +126,11 @@ export function WaitingPage(view: PayFrame & { self: string; statusUrl: string; 
   );
 }
 
-export function GiveUpPage(view: PayFrame & { action: string; backHref: string }) {
-  const { giveUp } = payTexts[view.language];
+export function GiveUpPage(view: PayFrame & { action: string; backHref: string; time: TimeView }) {
+  const texts = payTexts[view.language];
+  const { giveUp } = texts;
   return (
-    <PayLayout frame={view} title={giveUp.title}>
+    <PayLayout frame={view} title={giveUp.title} aside={<TimeLeft {...view.time} texts={texts} />}>
       <h1>{giveUp.title}</h1>
       <p>{giveUp.text}</p>
       <div class="actions">
@@ -132,6 +143,20 @@ export function GiveUpPage(view: PayFrame & { action: string; backHref: string }
           </button>
         </form>
       </div>
+    </PayLayout>
+  );
+}
+
+/** A merchant that takes no payments any more: this one was not paid, and cannot be. */
+export function ClosedPage(view: PayFrame) {
+  const { closed } = payTexts[view.language];
+  return (
+    <PayLayout frame={view} title={closed.title}>
+      <div class="sign bad">
+        <Icon name="alert" />
+      </div>
+      <h1>{closed.title}</h1>
+      <p>{closed.text}</p>
     </PayLayout>
   );
 }

@@ -21,9 +21,9 @@ export type PayTexts = {
     soon: string;
     more: string;
     given: string;
+    notGiven: string;
   };
   card: {
-    title: string;
     or: string;
     fields: Record<CardField, FieldTexts>;
     cscOnFront: string;
@@ -44,6 +44,7 @@ export type PayTexts = {
     confirm: (amount: string) => string;
     tooLittle: Explanation;
     byCard: string;
+    orCard: string;
     anotherPerson: string;
     back: string;
     notSignedIn: Explanation;
@@ -62,7 +63,7 @@ export type PayTexts = {
     amount: string;
     method: string;
     payment: string;
-    order: string;
+    reserved: string;
     refunded: string;
     wallet: string;
   };
@@ -74,6 +75,9 @@ export type PayTexts = {
     stay: string;
   };
   unknownLink: Explanation;
+  cookieLost: Explanation;
+  closed: Explanation;
+  trouble: Explanation & { look: string };
 };
 
 const az: PayTexts = {
@@ -91,9 +95,9 @@ const az: PayTexts = {
     soon: 'Vaxt bitmək üzrədir.',
     more: 'Daha çox vaxt lazımdır',
     given: 'Vaxt artırıldı.',
+    notGiven: 'Vaxt artırılmadı. Yenidən cəhd edin.',
   },
   card: {
-    title: 'Kartla ödəyin',
     or: 'və ya kartla',
     fields: {
       number: {
@@ -181,23 +185,24 @@ const az: PayTexts = {
     confirm: (amount) => `${amount} ödə`,
     tooLittle: {
       title: 'Pul kisəsində kifayət qədər vəsait yoxdur',
-      text: 'Pul çıxılmadı. Kartla ödəyə bilərsiniz.',
+      text: 'Pul çıxılmadı.',
     },
     byCard: 'Kartla ödə',
+    orCard: 'Kartla da ödəyə bilərsiniz.',
     anotherPerson: 'Başqa nömrə ilə daxil ol',
     back: 'Geri',
     notSignedIn: {
       title: 'Giriş tamamlanmadı',
-      text: 'Pul çıxılmadı. Yenidən daxil olun və ya kartla ödəyin.',
+      text: 'Pul çıxılmadı. Yenidən daxil olun.',
     },
     unavailable: {
       title: 'Pul kisəsi hazırda əlçatan deyil',
-      text: 'Pul çıxılmadı. Bir azdan yenidən cəhd edin və ya kartla ödəyin.',
+      text: 'Pul çıxılmadı. Bir azdan yenidən cəhd edin.',
     },
   },
   bank: {
     title: 'Bankınız təsdiq istəyir',
-    text: 'Ödənişi bankınızın səhifəsində təsdiqləyin, sonra bura qayıdacaqsınız. Hələ pul çıxılmayıb.',
+    text: 'Ödənişi bankınızın səhifəsində təsdiqləyin, sonra bura qayıdacaqsınız. Siz təsdiqləməyincə pul çıxılmır.',
     go: 'Bankın səhifəsinə keç',
     lapses: 'Təsdiqləməsəniz, cəhd 10 dəqiqəyə özü bitəcək və pul çıxılmayacaq.',
   },
@@ -247,7 +252,7 @@ const az: PayTexts = {
     amount: 'Məbləğ',
     method: 'Ödəniş üsulu',
     payment: 'Ödənişin nömrəsi',
-    order: 'Sifariş',
+    reserved: 'Saxlanılmışdı',
     refunded: 'Qaytarılıb',
     wallet: 'Pul kisəsi',
   },
@@ -259,7 +264,20 @@ const az: PayTexts = {
   },
   unknownLink: {
     title: 'Ödəniş tapılmadı',
-    text: 'Bu keçid heç bir ödənişə aparmır. Pul çıxılmadı. Mağazaya qayıdıb yenidən başlayın.',
+    text: 'Bu keçid heç bir ödənişə aparmır. Mağazadakı keçidi yenidən açın.',
+  },
+  cookieLost: {
+    title: 'Giriş saxlanılmadı',
+    text: 'Brauzeriniz girişi yadda saxlamadı. Mağazadakı keçidi yenidən açın və ya kartla ödəyin.',
+  },
+  closed: {
+    title: 'Mağaza hazırda ödəniş qəbul etmir',
+    text: 'Bu ödəniş edilməyib və pul çıxılmayıb. Mağazaya müraciət edin.',
+  },
+  trouble: {
+    title: 'Hazırda nəticəni deyə bilmirik',
+    text: 'Yenidən ödəməyin: bir azdan bu səhifəyə baxın. Ödəniş alınıbsa, burada görünəcək.',
+    look: 'Ödənişə bax',
   },
 };
 
@@ -277,9 +295,9 @@ const en: PayTexts = {
     soon: 'The time is nearly up.',
     more: 'I need more time',
     given: 'You have more time now.',
+    notGiven: 'That did not work. Try again.',
   },
   card: {
-    title: 'Pay by card',
     or: 'or pay by card',
     fields: {
       number: {
@@ -367,23 +385,24 @@ const en: PayTexts = {
     confirm: (amount) => `Pay ${amount}`,
     tooLittle: {
       title: 'There is not enough money in the wallet',
-      text: 'No money was taken. You can pay by card instead.',
+      text: 'No money was taken.',
     },
     byCard: 'Pay by card',
+    orCard: 'You can also pay by card.',
     anotherPerson: 'Sign in with another number',
     back: 'Back',
     notSignedIn: {
       title: 'You did not finish signing in',
-      text: 'No money was taken. Sign in again, or pay by card.',
+      text: 'No money was taken. Sign in again.',
     },
     unavailable: {
       title: 'The wallet cannot be reached',
-      text: 'No money was taken. Try again in a moment, or pay by card.',
+      text: 'No money was taken. Try again in a moment.',
     },
   },
   bank: {
     title: 'Your bank asks for confirmation',
-    text: 'Confirm the payment on the page of your bank; then you come back here. No money has been taken yet.',
+    text: 'Confirm the payment on the page of your bank; then you come back here. No money is taken before you confirm.',
     go: 'Continue to your bank',
     lapses: 'If you do not confirm it, this try ends by itself after 10 minutes and no money is taken.',
   },
@@ -439,7 +458,7 @@ const en: PayTexts = {
     amount: 'Amount',
     method: 'Paid with',
     payment: 'Payment number',
-    order: 'Order',
+    reserved: 'Reserved before',
     refunded: 'Refunded',
     wallet: 'Wallet',
   },
@@ -451,7 +470,20 @@ const en: PayTexts = {
   },
   unknownLink: {
     title: 'Payment not found',
-    text: 'This link leads to no payment. No money was taken. Go back to the shop and start again.',
+    text: 'This link leads to no payment. Open the link from the shop again.',
+  },
+  cookieLost: {
+    title: 'Your sign-in was not kept',
+    text: 'Your browser did not remember it. Open the link from the shop again, or pay by card.',
+  },
+  closed: {
+    title: 'This shop does not take payments at the moment',
+    text: 'This payment was not made and no money was taken. Please contact the shop.',
+  },
+  trouble: {
+    title: 'We cannot tell at the moment',
+    text: 'Do not pay again: look here in a moment. If the payment went through, it will show.',
+    look: 'Look at the payment',
   },
 };
 
@@ -469,9 +501,9 @@ const ru: PayTexts = {
     soon: 'Время почти вышло.',
     more: 'Нужно больше времени',
     given: 'Время продлено.',
+    notGiven: 'Не получилось продлить. Попробуйте ещё раз.',
   },
   card: {
-    title: 'Оплата картой',
     or: 'или картой',
     fields: {
       number: {
@@ -559,23 +591,24 @@ const ru: PayTexts = {
     confirm: (amount) => `Оплатить ${amount}`,
     tooLittle: {
       title: 'В кошельке недостаточно денег',
-      text: 'Деньги не списаны. Можно оплатить картой.',
+      text: 'Деньги не списаны.',
     },
     byCard: 'Оплатить картой',
+    orCard: 'Можно оплатить и картой.',
     anotherPerson: 'Войти с другим номером',
     back: 'Назад',
     notSignedIn: {
       title: 'Вход не завершён',
-      text: 'Деньги не списаны. Войдите ещё раз или оплатите картой.',
+      text: 'Деньги не списаны. Войдите ещё раз.',
     },
     unavailable: {
       title: 'Кошелёк сейчас недоступен',
-      text: 'Деньги не списаны. Попробуйте чуть позже или оплатите картой.',
+      text: 'Деньги не списаны. Попробуйте чуть позже.',
     },
   },
   bank: {
     title: 'Банк просит подтверждения',
-    text: 'Подтвердите платёж на странице банка, затем вы вернётесь сюда. Деньги пока не списаны.',
+    text: 'Подтвердите платёж на странице банка, затем вы вернётесь сюда. До подтверждения деньги не списываются.',
     go: 'Перейти на страницу банка',
     lapses: 'Если не подтвердить, попытка сама закончится через 10 минут, деньги не спишутся.',
   },
@@ -628,7 +661,7 @@ const ru: PayTexts = {
     amount: 'Сумма',
     method: 'Способ оплаты',
     payment: 'Номер платежа',
-    order: 'Заказ',
+    reserved: 'Было зарезервировано',
     refunded: 'Возвращено',
     wallet: 'Кошелёк',
   },
@@ -640,8 +673,26 @@ const ru: PayTexts = {
   },
   unknownLink: {
     title: 'Платёж не найден',
-    text: 'По этой ссылке нет платежа. Деньги не списаны. Вернитесь в магазин и начните снова.',
+    text: 'По этой ссылке нет платежа. Откройте ссылку магазина ещё раз.',
+  },
+  cookieLost: {
+    title: 'Вход не сохранился',
+    text: 'Браузер его не запомнил. Откройте ссылку магазина ещё раз или оплатите картой.',
+  },
+  closed: {
+    title: 'Магазин сейчас не принимает платежи',
+    text: 'Этот платёж не проведён, деньги не списаны. Обратитесь в магазин.',
+  },
+  trouble: {
+    title: 'Сейчас мы не можем сказать точно',
+    text: 'Не платите повторно: посмотрите здесь чуть позже. Если платёж прошёл, это будет видно.',
+    look: 'Посмотреть платёж',
   },
 };
 
 export const payTexts: Record<Language, PayTexts> = { az, en, ru };
+
+/** Where cards are taken too, what has to do with the wallet alone says so. */
+export function orByCard(told: Explanation, takesCards: boolean, texts: PayTexts): Explanation {
+  return takesCards ? { ...told, text: `${told.text} ${texts.wallet.orCard}` } : told;
+}

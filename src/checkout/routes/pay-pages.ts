@@ -3,18 +3,20 @@ import { queryOf } from '../../platform/form.ts';
 import { type PageOptions, sendPage } from '../../platform/html.tsx';
 import { chooseLanguage, type Language, languages } from '../../platform/languages.ts';
 import type { Explanation } from '../../platform/page-parts.tsx';
+import { readConfirmationToken } from '../confirmation-url.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { CardFaults } from '../domain/card-form.ts';
 import { currencyDigits, formatMoney, type Money } from '../domain/money.ts';
 import { laterExpiry, mostAttempts, type Payment, type Pending } from '../domain/payment.ts';
 import { EndedPage, type EndedView } from '../pages/pay-ended-page.tsx';
 import { PayFormPage } from '../pages/pay-form-page.tsx';
-import { type PayFrame, UnknownLinkPage } from '../pages/pay-layout.tsx';
-import { BankPage, GiveUpPage, WaitingPage, WalletPage } from '../pages/pay-step-pages.tsx';
+import { LonePage, type PayFrame } from '../pages/pay-layout.tsx';
+import { BankPage, ClosedPage, GiveUpPage, WaitingPage, WalletPage } from '../pages/pay-step-pages.tsx';
 import { payStyle, themeStyle } from '../pages/pay-style.ts';
-import { type PayTexts, payTexts } from '../pages/pay-texts.ts';
+import { orByCard, type PayTexts, payTexts } from '../pages/pay-texts.ts';
+import type { TimeView } from '../pages/time-left.tsx';
 import { payPageOptions } from '../script-inventory.ts';
-import { findAttempt } from '../store/attempts.ts';
+import { type Attempt, findAttempt } from '../store/attempts.ts';
 import type { WalletOwner } from '../wallet-sign-in.ts';
 
 const leaveAfterSeconds = 5;
@@ -29,7 +31,38 @@ const notices = {
 export type Notice = keyof typeof notices;
 
 /** A customer's visit: the payment behind the link, and the language they chose. */
-export type Visit = { payment: Payment; token: string; language: Language; chosen: Language | undefined };
+export type Visit = {
+  payment: Payment;
+  token: string;
+  /** Whether the merchant takes payments. */
+  open: boolean;
+  language: Language;
+  chosen: Language | undefined;
+};
+/** Enough to find the pages of a payment by. */
+type Whereabouts = Pick<Visit, 'token' | 'chosen'>;
+
+/** The pages that show the time left, and come back to themselves when there is more. */
+const pathsWithTime = ['', '/wallet/confirm', '/give-up'];
+
+export function isPathWithTime(path: string): boolean {
+  return pathsWithTime.includes(path);
+}
+
+export function isPayable(visit: Visit): visit is Visit & { payment: Pending } {
+  return visit.open && visit.payment.status === 'pending' && visit.payment.openAttemptId === null;
+}
+
+export async function openAttemptOf(deps: CheckoutDeps, payment: Payment): Promise<Attempt | undefined> {
+  if (payment.status !== 'pending' || !payment.openAttemptId) return undefined;
+  const { merchantId, id: paymentId, openAttemptId: attemptId } = payment;
+  return findAttempt(deps.db, { merchantId, paymentId, attemptId });
+}
+
+/** What a page that waits depends on: it looks again until this has changed. */
+export function stateOf(payment: Payment, attempt: Attempt | undefined): string {
+  return `${payment.version}.${attempt?.status ?? ''}`;
+}
 
 export function languageOf(request: FastifyRequest, payment: Pick<Payment, 'locale'> | undefined) {
   const asked = queryOf(request.url).get('lang')?.[0];
@@ -43,11 +76,7 @@ export function languageOf(request: FastifyRequest, payment: Pick<Payment, 'loca
 /** Turns the state of a payment into the page that shows it. */
 export function payPages(deps: CheckoutDeps) {
   /** An address of this payment's pages; a language that was chosen goes along. */
-  function address(
-    visit: Omit<Visit, 'payment' | 'language'>,
-    path = '',
-    query: Record<string, string> = {},
-  ) {
+  function address(visit: Whereabouts, path = '', query: Record<string, string> = {}) {
     const parameters = new URLSearchParams({ ...query, ...(visit.chosen ? { lang: visit.chosen } : {}) });
     const suffix = parameters.size > 0 ? `?${parameters}` : '';
     return `${deps.checkoutUrl}/pay/${visit.token}${path}${suffix}`;
@@ -63,7 +92,7 @@ export function payPages(deps: CheckoutDeps) {
         href: address({ ...visit, chosen: other }, path),
       })),
       shop: { name: merchant?.name ?? '', logo: merchant?.logo ?? null },
-      amount: moneyText(payment.amount, language),
+      amount: moneyText(amountOf(payment), language),
       description: payment.description,
       order: payment.merchantOrderId,
       test: payment.test,
@@ -90,22 +119,23 @@ export function payPages(deps: CheckoutDeps) {
       action: address(visit),
       attempts: payment.attempts,
       attemptsLeft: mostAttempts - payment.attempts,
-      time: timeOf(payment),
-      moreTimeAction: address(visit, '/more-time'),
+      time: timeOf(visit, ''),
       walletHref: address(visit, '/wallet'),
       giveUpHref: address(visit, '/give-up'),
       takesCards: deps.takesCards,
       today: now.toISOString().slice(0, 7),
       typed: shown.typed ?? { expiry: '', holder: '' },
       faults: shown.faults ?? {},
-      problem: problemOf(request, payment, payTexts[visit.language]),
+      problem: problemOf(request, payment, payTexts[visit.language], deps.takesCards),
     });
     return sendPage(reply, page, options(frame, { status: shown.faults ? 400 : 200 }));
   }
 
-  function timeOf(payment: Pending) {
-    const secondsLeft = Math.max(0, Math.floor((payment.expiresAt.getTime() - deps.now().getTime()) / 1000));
-    return { secondsLeft, extensions: payment.extensions, mayExtend: laterExpiry(payment) !== undefined };
+  function timeOf(visit: Whereabouts & { payment: Pending }, from: string): TimeView {
+    const { payment } = visit;
+    const leftMs = payment.expiresAt.getTime() - deps.now().getTime();
+    const more = { action: address(visit, '/more-time'), extensions: payment.extensions, from };
+    return { secondsLeft: Math.max(0, Math.ceil(leftMs / 1000)), more: laterExpiry(payment) ? more : null };
   }
 
   return {
@@ -117,10 +147,12 @@ export function payPages(deps: CheckoutDeps) {
     async current(request: FastifyRequest, reply: FastifyReply, visit: Visit, { forward = false } = {}) {
       const { payment } = visit;
       if (payment.status !== 'pending') return ended(reply, visit);
-      if (!payment.openAttemptId) return form(request, reply, { ...visit, payment });
-      const { merchantId, id: paymentId, openAttemptId: attemptId } = payment;
-      const attempt = await findAttempt(deps.db, { merchantId, paymentId, attemptId });
       const frame = await frameOf(visit);
+      if (!payment.openAttemptId) {
+        if (visit.open) return form(request, reply, { ...visit, payment });
+        return sendPage(reply, ClosedPage(frame), options(frame));
+      }
+      const attempt = await openAttemptOf(deps, payment);
       const url = attempt?.status === 'challenge' ? attempt.challengeUrl : null;
       const page = url
         ? BankPage({ ...frame, url, forward })
@@ -128,7 +160,7 @@ export function payPages(deps: CheckoutDeps) {
             ...frame,
             self: address(visit),
             statusUrl: address(visit, '/status'),
-            version: payment.version,
+            state: stateOf(payment, attempt),
           });
       return sendPage(reply, page, options(frame));
     },
@@ -151,26 +183,63 @@ export function payPages(deps: CheckoutDeps) {
         balance: moneyText({ minor: shown.balance, currency }, language),
         left: left < 0n ? null : moneyText({ minor: left, currency }, language),
         otherPersonHref: address(visit, '/wallet', { other: '1' }),
+        time: timeOf(visit, '/wallet/confirm'),
+        takesCards: deps.takesCards,
         backHref: address(visit),
       });
       return sendPage(reply, page, options(frame));
     },
 
-    async giveUp(reply: FastifyReply, visit: Visit) {
+    async giveUp(reply: FastifyReply, visit: Visit & { payment: Pending }) {
       const frame = await frameOf(visit, '/give-up');
-      const page = GiveUpPage({ ...frame, action: address(visit, '/give-up'), backHref: address(visit) });
+      const page = GiveUpPage({
+        ...frame,
+        action: address(visit, '/give-up'),
+        backHref: address(visit),
+        time: timeOf(visit, '/give-up'),
+      });
       return sendPage(reply, page, options(frame));
     },
 
-    unknown(request: FastifyRequest, reply: FastifyReply) {
-      const { language } = languageOf(request, undefined);
-      const links = languages.map((other) => ({ language: other, href: `?lang=${other}` }));
-      return sendPage(reply, UnknownLinkPage({ language, languages: links }), {
-        status: 404,
-        styles: [payStyle],
-      });
+    /** A link that leads to no payment, or a sign-in of which it is not known which payment it was for. */
+    unknown(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      kind: 'unknownLink' | 'cookieLost' = 'unknownLink',
+    ) {
+      return alone(request, reply, 404, (texts) => texts[kind]);
+    },
+
+    trouble(request: FastifyRequest, reply: FastifyReply, status: number) {
+      const { token } = request.params as { token?: string };
+      const known = token !== undefined && readConfirmationToken(deps.confirmationKey, token) !== undefined;
+      const { chosen } = languageOf(request, undefined);
+      return alone(
+        request,
+        reply,
+        status,
+        (texts) => texts.trouble,
+        known ? address({ token, chosen }) : undefined,
+      );
     },
   };
+
+  function alone(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    status: number,
+    told: (texts: PayTexts) => Explanation & { look?: string },
+    lookHref?: string,
+  ) {
+    const { language } = languageOf(request, undefined);
+    const page = LonePage({
+      language,
+      languages: languages.map((other) => ({ language: other, href: `?lang=${other}` })),
+      told: told(payTexts[language]),
+      lookHref,
+    });
+    return sendPage(reply, page, { status, styles: [payStyle] });
+  }
 
   async function ended(reply: FastifyReply, visit: Visit) {
     const { payment, language } = visit;
@@ -182,6 +251,10 @@ export function payPages(deps: CheckoutDeps) {
       ...frame,
       outcome: outcomeOf(payment),
       paymentId: payment.id,
+      reserved:
+        payment.status === 'succeeded' && payment.captured < payment.amount.minor
+          ? moneyText(payment.amount, language)
+          : null,
       refunded: refunded === undefined ? null : moneyText({ ...payment.amount, minor: refunded }, language),
       backHref: returnUrlOf(payment),
       leaveAfterSeconds: isFresh ? leaveAfterSeconds : null,
@@ -192,15 +265,15 @@ export function payPages(deps: CheckoutDeps) {
 
 type Ended = Exclude<Payment, Pending>;
 
+/** When the customer was done. What the shop did with it later, they were not waiting for. */
 function endOf(payment: Ended): Date {
-  switch (payment.status) {
-    case 'waiting_for_capture':
-      return payment.authorizedAt;
-    case 'succeeded':
-      return payment.capturedAt;
-    case 'canceled':
-      return payment.canceledAt;
-  }
+  if (payment.status !== 'canceled') return payment.authorizedAt;
+  return payment.paid?.authorizedAt ?? payment.canceledAt;
+}
+
+/** What is to be paid or, of something that was paid, what was taken. */
+function amountOf(payment: Payment): Money {
+  return payment.status === 'succeeded' ? { ...payment.amount, minor: payment.captured } : payment.amount;
 }
 
 function outcomeOf(payment: Ended): EndedView['outcome'] {
@@ -214,9 +287,14 @@ function outcomeOf(payment: Ended): EndedView['outcome'] {
   }
 }
 
-function problemOf(request: FastifyRequest, payment: Pending, texts: PayTexts): Explanation | null {
+function problemOf(
+  request: FastifyRequest,
+  payment: Pending,
+  texts: PayTexts,
+  takesCards: boolean,
+): Explanation | null {
   const asked = queryOf(request.url).get('notice')?.[0] ?? '';
-  if (Object.hasOwn(notices, asked)) return notices[asked as Notice](texts);
+  if (Object.hasOwn(notices, asked)) return orByCard(notices[asked as Notice](texts), takesCards, texts);
   const last = payment.lastAttempt;
   if (!last) return null;
   const reason = last.reason as keyof PayTexts['declined'] | null;

@@ -9,15 +9,18 @@ import type { CheckoutDeps } from '../deps.ts';
 import type { Pending } from '../domain/payment.ts';
 import { walletBalance } from '../store/ledger.ts';
 import { type SignedIn, SignInFailed, type SignInUnderWay } from '../wallet-sign-in.ts';
-import { fieldsOf, type Token, unlessSomebodyWasFaster, visitOf } from './pay.ts';
-import type { Notice, payPages, Visit } from './pay-pages.ts';
+import { fieldsOf, orShowHowItStands, type Token, visitOf } from './pay.ts';
+import { isPayable, type Notice, type payPages, type Visit } from './pay-pages.ts';
 
 const hidden = { schema: { hide: true } } as const;
 /** How long somebody may take to sign in. */
 const signInSeconds = 15 * 60;
 const signInPrefix = 'sign-in-';
+const payingPrefix = 'paying-';
 /** As many tabs as somebody may be signing in from at once. */
 const mostSignIns = 5;
+/** These carry a token each, and are larger. */
+const mostPaying = 3;
 /** As long as the access token that the sign-in ends with. */
 const signedInSeconds = 5 * 60;
 
@@ -41,7 +44,7 @@ export const payWalletRoutes: FastifyPluginAsync<{
       const otherPerson = queryOf(request.url).get('other')?.[0] === '1';
       const { url, underWay } = await deps.walletSignIn.begin({ language: visit.language, otherPerson });
       const leaving = { ...underWay, token: visit.token, lang: visit.chosen ?? null };
-      forgetSignInsBeyond(request, reply, mostSignIns - 1);
+      forgetBeyond(request, reply, signInPrefix, mostSignIns - 1);
       keep(reply, cookieOfState(underWay.state), leaving, signInSeconds);
       return reply.redirect(url, 303);
     } catch (error) {
@@ -53,8 +56,7 @@ export const payWalletRoutes: FastifyPluginAsync<{
     const state = queryOf(request.url).get('state')?.[0] ?? '';
     const leaving = kept<Leaving>(request, cookieOfState(state));
     // Somebody else's sign-in, or one from long ago: which payment it was for is not known.
-    if (!leaving) return pages.unknown(request, reply);
-    cookies.clear(reply, cookieOfState(state));
+    if (!leaving) return pages.unknown(request, reply, 'cookieLost');
     const chosen = languages.find((language) => language === leaving.lang);
     const there = { token: leaving.token, chosen };
     try {
@@ -62,7 +64,8 @@ export const payWalletRoutes: FastifyPluginAsync<{
       callback.search = request.url.slice(request.url.indexOf('?'));
       const signedIn = await deps.walletSignIn.finish(callback, leaving);
       const paying = { ...signedIn, token: leaving.token, csrf: randomBytes(16).toString('base64url') };
-      keep(reply, 'paying', paying, signedInSeconds);
+      forgetBeyond(request, reply, payingPrefix, mostPaying - 1);
+      keep(reply, cookieOfPayment(leaving.token), paying, signedInSeconds);
       return reply.redirect(pages.address(there, '/wallet/confirm'), 303);
     } catch (error) {
       return backWithNotice(reply, there, error);
@@ -86,7 +89,9 @@ export const payWalletRoutes: FastifyPluginAsync<{
     const field = fieldsOf(request);
     if (!isPayable(visit) || field('attempts') !== String(payment.attempts)) return reply.redirect(here, 303);
     const paying = payingOf(request, visit);
-    if (!paying) return reply.redirect(pages.address(visit, '/wallet'), 303);
+    // To ourselves: a form of ours must not lead to another host, not even by way of redirects.
+    if (!paying)
+      return reply.redirect(pages.address(visit, '', { notice: 'not-signed-in' satisfies Notice }), 303);
     if (!equalInConstantTime(Buffer.from(paying.csrf), Buffer.from(field('csrf')))) {
       return reply.redirect(pages.address(visit, '/wallet/confirm'), 303);
     }
@@ -96,11 +101,11 @@ export const payWalletRoutes: FastifyPluginAsync<{
     } catch (error) {
       return backWithNotice(reply, visit, error);
     }
-    return unlessSomebodyWasFaster(reply, here, async () => {
+    return orShowHowItStands(reply, here, async () => {
       const where = { merchantId: payment.merchantId, paymentId: payment.id };
       const paid = await payByWallet(deps, where, paying.userId, payment.attempts);
       if (!paid) return show(reply, visit, paying);
-      cookies.clear(reply, 'paying');
+      cookies.clear(reply, cookieOfPayment(visit.token));
       return reply.redirect(here, 303);
     });
   });
@@ -115,20 +120,20 @@ export const payWalletRoutes: FastifyPluginAsync<{
     }
   }
 
-  function backWithNotice(reply: FastifyReply, there: Omit<Visit, 'payment' | 'language'>, error: unknown) {
+  function backWithNotice(reply: FastifyReply, there: Pick<Visit, 'token' | 'chosen'>, error: unknown) {
     if (!(error instanceof SignInFailed)) throw error;
     const notice: Notice = error.reason === 'unavailable' ? 'wallet-unavailable' : 'not-signed-in';
     return reply.redirect(pages.address(there, '', { notice }), 303);
   }
 
   function payingOf(request: FastifyRequest, visit: Visit): Paying | undefined {
-    const paying = kept<Paying>(request, 'paying');
+    const paying = kept<Paying>(request, cookieOfPayment(visit.token));
     return paying?.token === visit.token ? paying : undefined;
   }
 
-  /** A browser sends its cookies with every request: those of sign-ins that were never finished must not pile up. */
-  function forgetSignInsBeyond(request: FastifyRequest, reply: FastifyReply, most: number): void {
-    const names = cookies.names(request).filter((name) => name.startsWith(signInPrefix));
+  /** A browser sends its cookies with every request: what was begun and never finished must not pile up. */
+  function forgetBeyond(request: FastifyRequest, reply: FastifyReply, prefix: string, most: number): void {
+    const names = cookies.names(request).filter((name) => name.startsWith(prefix));
     for (const name of names.slice(0, Math.max(0, names.length - most))) cookies.clear(reply, name);
   }
 
@@ -149,9 +154,14 @@ export const payWalletRoutes: FastifyPluginAsync<{
 
 /** One for each sign-in, so that two tabs do not undo each other. */
 function cookieOfState(state: string): string {
-  return `${signInPrefix}${createHash('sha256').update(state).digest('hex').slice(0, 12)}`;
+  return `${signInPrefix}${shortHash(state)}`;
 }
 
-function isPayable(visit: Visit): visit is Visit & { payment: Pending } {
-  return visit.payment.status === 'pending' && visit.payment.openAttemptId === null;
+/** One for each payment, for the same reason. */
+function cookieOfPayment(token: string): string {
+  return `${payingPrefix}${shortHash(token)}`;
+}
+
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }

@@ -1,14 +1,23 @@
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type FormFields, parseForm } from '../../platform/form.ts';
+import { refusalOf } from '../../platform/http.ts';
 import { Refusal } from '../../platform/problem.ts';
-import { completeChallenge, payByCard } from '../attempt.ts';
+import { askAboutAttempt, completeChallenge, payByCard } from '../attempt.ts';
 import { currentPayment, endPayment } from '../cancel.ts';
 import { readConfirmationToken } from '../confirmation-url.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import { readCard, shownAgain } from '../domain/card-form.ts';
+import type { AttemptId } from '../domain/payment.ts';
 import { giveMoreTime } from '../more-time.ts';
-import { findAttempt } from '../store/attempts.ts';
-import { languageOf, payPages, type Visit } from './pay-pages.ts';
+import {
+  isPathWithTime,
+  isPayable,
+  languageOf,
+  openAttemptOf,
+  payPages,
+  stateOf,
+  type Visit,
+} from './pay-pages.ts';
 import { payWalletRoutes } from './pay-wallet.ts';
 
 const hidden = { schema: { hide: true } } as const;
@@ -20,6 +29,13 @@ export type Token = { Params: { token: string } };
  */
 export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => {
   const pages = payPages(deps);
+  // A browser that gets an answer for programs invites its owner to try again, and to pay a second time.
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    if (wantsJson(request)) return reply.send(error);
+    const refusal = refusalOf(error);
+    if (refusal.status >= 500) request.log.error({ err: error }, 'a payment page failed');
+    return pages.trouble(request, reply.headers(refusal.headers), refusal.status);
+  });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -29,7 +45,10 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
 
   app.get<Token>('/pay/:token', hidden, async (request, reply) => {
     const visit = await visitOf(deps, request);
-    return visit ? pages.current(request, reply, visit) : pages.unknown(request, reply);
+    if (!visit) return pages.unknown(request, reply);
+    // Somebody who has answered their bank, and whose way back got lost, opens the link again.
+    const looked = await lookAtChallenge(visit);
+    return pages.current(request, reply, looked ?? visit);
   });
 
   app.post<Token>('/pay/:token', hidden, async (request, reply) => {
@@ -40,8 +59,9 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     const here = pages.address(visit);
     // A form that was sent twice, or kept from before, shows what became of it.
     if (
+      !deps.takesCards ||
+      !isPayable(visit) ||
       payment.status !== 'pending' ||
-      payment.openAttemptId ||
       field('attempts') !== String(payment.attempts)
     ) {
       return reply.redirect(here, 303);
@@ -57,7 +77,7 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
       const shown = { faults: read.faults, typed: shownAgain(typed) };
       return pages.form(request, reply, { ...visit, payment }, shown);
     }
-    return unlessSomebodyWasFaster(reply, here, async () => {
+    return orShowHowItStands(reply, here, async () => {
       const where = { merchantId: payment.merchantId, paymentId: payment.id };
       const sent = { returnUrl: pages.address(visit, '/return'), attempts: payment.attempts };
       const result = await payByCard(deps, where, read.card, sent);
@@ -74,21 +94,16 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
   app.get<Token>('/pay/:token/return', hidden, async (request, reply) => {
     const visit = await visitOf(deps, request);
     if (!visit) return pages.unknown(request, reply);
-    const { payment } = visit;
-    if (payment.status === 'pending' && payment.openAttemptId) {
-      const { merchantId, id: paymentId, openAttemptId: attemptId } = payment;
-      const key = { merchantId, paymentId, attemptId };
-      const attempt = await findAttempt(deps.db, key);
-      // Anybody can open this address early. To ask about an attempt that is still on its way would make it fail.
-      if (attempt?.status === 'challenge') await completeChallenge(deps, key);
-    }
+    const attempt = await openAttemptOf(deps, visit.payment);
+    // Anybody can open this address early. To ask about an attempt that is still on its way would make it fail.
+    if (attempt?.status === 'challenge') await completeChallenge(deps, attempt);
     return reply.redirect(pages.address(visit), 303);
   });
 
   app.get<Token>('/pay/:token/status', hidden, async (request, reply) => {
     const visit = await visitOf(deps, request);
     if (!visit) return reply.code(404).send({});
-    return { version: visit.payment.version };
+    return { state: stateOf(visit.payment, await openAttemptOf(deps, visit.payment)) };
   });
 
   app.post<Token>('/pay/:token/more-time', hidden, async (request, reply) => {
@@ -100,17 +115,19 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
       { merchantId, paymentId },
       Number(fieldsOf(request)('extensions')),
     );
-    if (request.headers.accept !== 'application/json') return reply.redirect(pages.address(visit), 303);
-    return payment.status === 'pending' ? pages.timeOf(payment) : { secondsLeft: 0, mayExtend: false };
+    if (!wantsJson(request)) {
+      const from = fieldsOf(request)('from');
+      return reply.redirect(pages.address(visit, isPathWithTime(from) ? from : ''), 303);
+    }
+    if (payment.status !== 'pending') return { secondsLeft: 0, extensions: 0, mayExtend: false };
+    const { secondsLeft, more } = pages.timeOf({ ...visit, payment }, '');
+    return { secondsLeft, extensions: payment.extensions, mayExtend: more !== null };
   });
 
   app.get<Token>('/pay/:token/give-up', hidden, async (request, reply) => {
     const visit = await visitOf(deps, request);
     if (!visit) return pages.unknown(request, reply);
-    if (visit.payment.status !== 'pending' || visit.payment.openAttemptId) {
-      return reply.redirect(pages.address(visit), 303);
-    }
-    return pages.giveUp(reply, visit);
+    return isPayable(visit) ? pages.giveUp(reply, visit) : reply.redirect(pages.address(visit), 303);
   });
 
   app.post<Token>('/pay/:token/give-up', hidden, async (request, reply) => {
@@ -127,7 +144,29 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
   });
 
   await app.register(payWalletRoutes, { deps, pages });
+
+  const lookedAt = new Map<AttemptId, number>();
+
+  async function lookAtChallenge(visit: Visit): Promise<Visit | undefined> {
+    const { payment } = visit;
+    const attempt = await openAttemptOf(deps, payment);
+    if (attempt?.status !== 'challenge') return undefined;
+    const now = performance.now();
+    if (now - (lookedAt.get(attempt.attemptId) ?? Number.NEGATIVE_INFINITY) < lookEveryMs) return undefined;
+    if (lookedAt.size >= mostLookedAt) lookedAt.clear();
+    lookedAt.set(attempt.attemptId, now);
+    await askAboutAttempt(deps, attempt);
+    const after = await currentPayment(deps, payment.merchantId, payment.id);
+    return after && { ...visit, payment: after };
+  }
 };
+
+const lookEveryMs = 3_000;
+const mostLookedAt = 10_000;
+
+function wantsJson(request: FastifyRequest): boolean {
+  return request.headers.accept === 'application/json';
+}
 
 export async function visitOf(
   deps: CheckoutDeps,
@@ -135,11 +174,12 @@ export async function visitOf(
 ): Promise<Visit | undefined> {
   const { token } = request.params;
   const read = readConfirmationToken(deps.confirmationKey, token);
-  const merchant = read && (await deps.merchants.find(read.merchantId));
-  // A merchant that was switched off has no page; what its customers had begun, the job settles.
-  if (!read || !merchant || merchant.disabledAt) return undefined;
-  const payment = await currentPayment(deps, read.merchantId, read.id);
-  return payment && { payment, token, ...languageOf(request, payment) };
+  const payment = read && (await currentPayment(deps, read.merchantId, read.id));
+  if (!payment) return undefined;
+  const merchant = await deps.merchants.find(payment.merchantId);
+  // A merchant that was switched off takes no new payments; how its old ones stand can still be seen.
+  const open = merchant !== undefined && merchant.disabledAt === null;
+  return { payment, token, open, ...languageOf(request, payment) };
 }
 
 export function fieldsOf(request: FastifyRequest): (name: string) => string {
@@ -148,7 +188,7 @@ export function fieldsOf(request: FastifyRequest): (name: string) => string {
 }
 
 /** Two forms at once, or a form whose time has just run out: the page tells how it stands. */
-export async function unlessSomebodyWasFaster(
+export async function orShowHowItStands(
   reply: FastifyReply,
   page: string,
   work: () => Promise<FastifyReply>,

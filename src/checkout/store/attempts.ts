@@ -8,6 +8,7 @@ export type Attempt = {
   status: 'running' | 'challenge' | 'unknown' | 'approved' | 'declined' | 'failed';
   card: CardDetails | null;
   challengeUrl: string | null;
+  startedAt: Date;
   inquiries: number;
 };
 
@@ -30,7 +31,7 @@ export async function insertAttempt(
 
 export async function findAttempt(db: Queryable, key: AttemptKey): Promise<Attempt | undefined> {
   return db.maybeOne<Attempt>(sql`
-    select merchant_id, payment_id, attempt_id, status, card, challenge_url, inquiries
+    select merchant_id, payment_id, attempt_id, status, card, challenge_url, started_at, inquiries
     from checkout.attempts
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}`);
 }
@@ -55,7 +56,7 @@ export async function listAttemptsOfPayment(
 
 export async function lockAttempt(tx: Transaction, key: AttemptKey): Promise<Attempt | undefined> {
   return tx.maybeOne<Attempt>(sql`
-    select merchant_id, payment_id, attempt_id, status, card, challenge_url, inquiries
+    select merchant_id, payment_id, attempt_id, status, card, challenge_url, started_at, inquiries
     from checkout.attempts
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}
     for no key update`);
