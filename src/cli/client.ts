@@ -10,7 +10,13 @@ import {
   updateClient,
 } from '../identity/change-client.ts';
 import { type Algorithm, algorithms } from '../identity/domain/algorithm.ts';
-import { type Client, type GrantType, grantTypes } from '../identity/domain/client.ts';
+import {
+  type Client,
+  type GrantType,
+  grantTypes,
+  merchantScopes,
+  personScopes,
+} from '../identity/domain/client.ts';
 import { registerClient } from '../identity/register-client.ts';
 import { type ClientSettings, findClient, listClients } from '../identity/store/clients.ts';
 import { OperatorRefusal } from '../platform/operator-refusal.ts';
@@ -147,7 +153,7 @@ function createCommand(client: Command): void {
       ],
       json: { client: example, clientSecret: 'b0Qm3y7mJpS1n8mXo2k5o0T8tq4m1v9Zr6c2d5e8f1g' },
       more: `A client presents its secret in the body or by HTTP Basic, as it likes. With --merchant it is a merchant's
-program: unless said otherwise it has the grant client_credentials and the scopes payments and refunds.`,
+program: unless said otherwise it has the grant client_credentials and the scopes payments, refunds and webhooks.`,
     }).requiredOption('--name <text>', 'what people see when they log in', visibleText(100)),
   )
     .option('--merchant <merchant>', 'the merchant that the client acts for')
@@ -167,7 +173,7 @@ function withSettings(command: Command): Command {
       ]),
     )
     .option('--grant <types>', `any of ${grantTypes.join(', ')}`, words)
-    .option('--scope <scopes>', 'any of openid, profile, phone, payments, refunds', words)
+    .option('--scope <scopes>', `any of ${[...personScopes, ...merchantScopes].join(', ')}`, words)
     .option('--redirect-uri <uri>', 'where people come back to; may be repeated', repeated)
     .option('--post-logout-redirect-uri <uri>', 'where they go after logout; may be repeated', repeated)
     .option('--backchannel-logout-uri <uri>', 'the address that is told when a session ends')
@@ -207,7 +213,7 @@ async function create(
     grantTypes: merchant
       ? ['client_credentials' as const]
       : ['authorization_code' as const, 'refresh_token' as const],
-    scopes: merchant ? ['payments', 'refunds'] : ['openid'],
+    scopes: merchant ? [...merchantScopes] : ['openid'],
     redirectUris: [],
     postLogoutRedirectUris: [],
     backchannelLogoutUri: null,
