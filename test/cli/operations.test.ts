@@ -8,6 +8,7 @@ import { sql } from '../../src/platform/db.ts';
 import { startTestApp } from '../support/app.ts';
 import { commandLine, tollgate } from '../support/command-line.ts';
 import { onServer, testDatabaseUrl } from '../support/database.ts';
+import { cards, createPayment, payByCard } from '../support/merchant.ts';
 import { until } from '../support/server.ts';
 
 type Entry = { area: string; actor: string; action: string; object: string; at: string };
@@ -130,6 +131,10 @@ test('a database that does not answer, is empty or is of an older version is nam
 test('the doctor explains each fault with a remedy, and ends with 1', async () => {
   await service.db.run(sql`
     select graphile_worker.add_job('identity.clean-up', '{}'::json, run_at := now() - interval '1 hour')`);
+  const payment = await createPayment(service);
+  await payByCard(service, payment, cards.lostThenApproved);
+  await service.db.run(sql`
+    update checkout.attempts set started_at = now() - interval '2 hours' where payment_id = ${payment.id}`);
   const { code, stdout } = await tollgate(
     { DATABASE_URL: url, BASE_URL: 'http://127.0.0.1:1' },
     'doctor --json',
@@ -145,6 +150,9 @@ test('the doctor explains each fault with a remedy, and ends with 1', async () =
   assert.match(told('durability', 'fault'), /fsync is off[\s\S]*synchronous_commit is off/);
   assert.match(told('jobs', 'fault'), /Nobody takes up jobs[\s\S]*identity\.clean-up should have begun/);
   assert.match(told('BASE_URL', 'fault'), /openid-configuration cannot be reached \(.*\)/);
+  assert.match(told('acquirer', 'fault'), /^1 attempt without an outcome, the oldest since /);
+  const { pathname, host } = new URL(url);
+  assert.ok(told('database', 'ok').startsWith(`${pathname.slice(1)} at ${host}: PostgreSQL `));
   assert.match(told('clock', 'ok'), /ms (ahead of|behind) ours/);
   assert.equal(told('signing keys', 'ok').split('\n').length, 3);
   assert.ok(findings.every((one) => (one.status === 'ok') === (one.remedy === null)));
