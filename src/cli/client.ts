@@ -113,7 +113,7 @@ export function clientCommands(program: Command): void {
     about: 'give a client a new secret, shown once',
     examples: [
       'tollgate client rotate-secret shop',
-      'tollgate client rotate-secret shop --keep-old 0',
+      'tollgate client rotate-secret shop --keep-old 0 --force',
       'pass show shop | tollgate client rotate-secret shop --secret-from -',
     ],
     json: {
@@ -121,6 +121,7 @@ export function clientCommands(program: Command): void {
       clientSecret: 'b0Qm3y7mJpS1n8mXo2k5o0T8tq4m1v9Zr6c2d5e8f1g',
       oldSecretValidUntil: '2026-11-16T12:00:00.000Z',
     },
+    more: 'While the secret before the last one still works, another change would end it: that takes --force.',
   })
     .option(
       '--keep-old <duration>',
@@ -128,6 +129,7 @@ export function clientCommands(program: Command): void {
       duration,
     )
     .option('--secret-from <file>', 'take this secret instead of making one; - is standard input')
+    .option('--force', 'end a secret that still works from the change before, such as after a leak')
     .action(onDatabase(rotateSecret));
   addChanging(client, 'disable <client>', {
     about: 'shut a client out and end everything it was granted',
@@ -284,14 +286,14 @@ async function update(deps: CommandDeps, options: SettingOptions, clientId: stri
 
 async function rotateSecret(
   deps: CommandDeps,
-  { keepOld, secretFrom }: { keepOld?: number; secretFrom?: string },
+  { keepOld, secretFrom, force }: { keepOld?: number; secretFrom?: string; force?: true },
   clientId: string,
 ): Promise<Answer> {
   const secret = secretFrom === undefined ? newSecret() : undefined;
   const secretHash = hashOf(secret ?? readSecret(secretFrom ?? '', '--secret-from'));
   const { oldValidUntil } = await rotateClientSecret(
     { ...deps, config: deps.config.identity },
-    { clientId, actor: deps.actor, secretHash, keepOldMs: keepOld ?? dayMs },
+    { clientId, actor: deps.actor, secretHash, keepOldMs: keepOld ?? dayMs, force: force === true },
   );
   const oldText = oldValidUntil
     ? `The old secret works until ${oldValidUntil.toISOString()}.`
