@@ -10,6 +10,12 @@ if [ ! -s secrets/database_password ]; then
   random > secrets/database_password
   printf 'postgres://tollgate:%s@database:5432/tollgate' "$(cat secrets/database_password)" > secrets/database_url
 fi
-# The container's user is not the one who runs this.
-chmod 755 secrets && chmod 644 secrets/*
+# For the container's user, which is 1000, and for nobody else on this machine; the database's container reads as root.
+chmod 755 secrets
+if [ "$(id -u)" = 0 ]; then
+  chown 1000 secrets/* && chmod 400 secrets/*
+else
+  chmod 600 secrets/* 2>/dev/null || :
+  [ "$(id -u)" = 1000 ] || echo "with Docker on Linux the container's user has to own them: sudo chown 1000 $(pwd)/secrets/*"
+fi
 echo "secrets are in $(pwd)/secrets; keep them out of version control"

@@ -3,7 +3,7 @@
 //   node examples/merchant.mjs
 //
 // and open http://localhost:4000. The card is 4242 4242 4242 4242.
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
 const checkout = process.env.CHECKOUT ?? 'http://localhost:3000/checkout';
@@ -38,7 +38,11 @@ const { secret } = await call('POST', '/v1/webhook-endpoints', {
   body: { url: `${home}/webhooks`, events: ['payment.*', 'refund.*'] },
 });
 
-const told = [];
+/** What each visitor has bought, by the random value of their cookie. A real shop keeps this in its database. */
+const visitors = new Map();
+/** What we were told of each payment. */
+const told = new Map();
+const mostKept = 1_000;
 
 createServer(async (request, response) => {
   const url = new URL(request.url, home);
@@ -49,7 +53,9 @@ createServer(async (request, response) => {
     if (request.method === 'POST' && url.pathname === '/webhooks') {
       const body = await bodyOf(request);
       if (!isSigned(request.headers, body)) return response.writeHead(401).end();
-      told.push(JSON.parse(body).type);
+      const { type, data } = JSON.parse(body);
+      const paymentId = data.object.paymentId ?? data.object.id;
+      keep(told, paymentId, [...(told.get(paymentId) ?? []), type].slice(-20));
       return response.writeHead(204).end();
     }
     if (request.method === 'POST' && url.pathname === '/buy') {
@@ -63,23 +69,28 @@ createServer(async (request, response) => {
           confirmation: { type: 'REDIRECT', returnUrl: `${home}/thanks` },
         },
       });
+      const visitor = visitorOf(request) ?? randomBytes(24).toString('base64url');
+      keep(visitors, visitor, [...(visitors.get(visitor) ?? []), payment.id].slice(-20));
+      // Lax: the cookie comes along when the payment page leads back here, and not with a form of somebody else's page.
+      response.setHeader('set-cookie', `visitor=${visitor}; HttpOnly; SameSite=Lax; Path=/`);
       return go(payment.confirmation.confirmationUrl);
     }
     if (request.method === 'POST' && url.pathname === '/refund') {
       const paymentId = new URLSearchParams(await bodyOf(request)).get('paymentId');
+      if (!isTheirs(request, paymentId)) return show('<p>That is not your order.</p>', 404);
+      // A real shop asks for a reason, and lets its own people decide.
       const amount = { value: '5.00', currency: 'AZN' };
       await call('POST', '/v1/refunds', { key: randomUUID(), body: { paymentId, amount } });
       return go(`/thanks?paymentId=${encodeURIComponent(paymentId)}`);
     }
     if (url.pathname === '/thanks') {
-      // Anybody can type this address: what happened is read from the checkout.
-      const payment = await call(
-        'GET',
-        `/v1/payments/${encodeURIComponent(url.searchParams.get('paymentId'))}`,
-      );
+      // Anybody can type this address: only who bought it sees it, and what happened is read from the checkout.
+      const paymentId = url.searchParams.get('paymentId');
+      if (!isTheirs(request, paymentId)) return show('<p>That is not your order.</p>', 404);
+      const payment = await call('GET', `/v1/payments/${encodeURIComponent(paymentId)}`);
       return show(`<h1>${asText(payment.status)}</h1>
         <p>${payment.amount.value} AZN, of which ${payment.refundedAmount.value} went back.</p>
-        <p>Webhooks so far: ${asText(told.join(', ') || 'none')}</p>
+        <p>Webhooks so far: ${asText(told.get(payment.id)?.join(', ') ?? 'none')}</p>
         <form method="post" action="/refund"><input type="hidden" name="paymentId" value="${asText(payment.id)}">
         <button>Give 5.00 back</button></form><a href="/">Shop</a>`);
     }
@@ -90,6 +101,22 @@ createServer(async (request, response) => {
     show(`<p>That did not work: ${asText(error.message)}</p><a href="/">Back</a>`, 400);
   }
 }).listen(4000, 'localhost', () => process.stdout.write(`open ${home}\n`));
+
+function visitorOf(request) {
+  const [, visitor] = /(?:^|; )visitor=([\w-]{32})(?:;|$)/.exec(request.headers.cookie ?? '') ?? [];
+  return visitors.has(visitor) ? visitor : undefined;
+}
+
+function isTheirs(request, paymentId) {
+  return visitors.get(visitorOf(request))?.includes(paymentId) ?? false;
+}
+
+/** The newest last; the oldest goes when there are too many. */
+function keep(map, key, value) {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > mostKept) map.delete(map.keys().next().value);
+}
 
 /** Standard Webhooks: HMAC-SHA256 of id, time and body, not older than five minutes. */
 function isSigned(headers, body) {

@@ -1,3 +1,4 @@
+import { inspectUnsettled } from './checkout/store/unsettled.ts';
 import { type Config, environment, loadConfig } from './config.ts';
 import { deriveIdentityKeys } from './identity/derive-keys.ts';
 import { algorithms } from './identity/domain/algorithm.ts';
@@ -6,7 +7,7 @@ import { listSigningKeys } from './identity/store/signing-keys.ts';
 import { packageRoot, version } from './package.ts';
 import { type Database, openDatabase, type Queryable } from './platform/db.ts';
 import { askAddress } from './platform/inspect-address.ts';
-import { inspectDatabase } from './platform/inspect-database.ts';
+import { databaseName, inspectDatabase } from './platform/inspect-database.ts';
 import { inspectJobs } from './platform/inspect-jobs.ts';
 import { pendingMigrations, readMigrations } from './platform/migrate.ts';
 import { ConfigurationFaults } from './platform/settings.ts';
@@ -48,10 +49,11 @@ async function* examineWithDatabase(config: Config, url: string): AsyncGenerator
   if (migrations === 'away') return;
   const db = openDatabase({ url, poolSize: 2, onConnectionError: () => {} });
   try {
-    yield* examineDatabase(db);
+    yield* examineDatabase(db, databaseName(url));
     if (migrations === 'pending') return;
     yield* examineKeys(db, config);
     yield* examineJobs(db);
+    yield* examineUnsettled(db);
     yield* examineAddresses(db, config);
   } finally {
     await db.close();
@@ -96,10 +98,10 @@ const oldestServer = 150_000;
 /** Codes and tokens count in seconds; more than this and they begin before they were made. */
 const mostSkewMs = 2_000;
 
-async function* examineDatabase(db: Database): AsyncGenerator<Finding> {
+async function* examineDatabase(db: Database, name: string): AsyncGenerator<Finding> {
   const found = await inspectDatabase(db, () => new Date());
   yield found.versionNumber >= oldestServer
-    ? ok('database', `PostgreSQL ${found.version} answers`)
+    ? ok('database', `${name}: PostgreSQL ${found.version} answers`)
     : fault('database', `It is PostgreSQL ${found.version}.`, 'Move to version 15 or later.');
   if (found.unsafe.length === 0) yield ok('durability', 'what was committed survives a loss of power');
   for (const { name, value, safe } of found.unsafe) {
@@ -177,6 +179,21 @@ async function* examineJobs(db: Queryable): AsyncGenerator<Finding> {
       detail: `${count} jobs ${name} were given up; the last one: ${(lastError ?? 'no reason kept').split('\n')[0]}`,
       remedy: 'Mend the cause; what is due later is not affected.',
     };
+  }
+}
+
+async function* examineUnsettled(db: Queryable): AsyncGenerator<Finding> {
+  const unsettled = await inspectUnsettled(db);
+  if (unsettled.length === 0) yield ok('acquirer', 'nothing waits for an outcome');
+  for (const { kind, count, oldest } of unsettled) {
+    const detail = `${count} ${kind}${count === 1 ? '' : 's'} without an outcome, the oldest since ${oldest.toISOString()}`;
+    yield oldest.getTime() + hourMs > Date.now()
+      ? ok('acquirer', detail)
+      : fault(
+          'acquirer',
+          `${detail}.`,
+          'See that a server runs with JOBS=on or JOBS=only, and that the acquirer answers inquiries.',
+        );
   }
 }
 

@@ -15,7 +15,10 @@ import { StartRefused } from './platform/start-refused.ts';
 import { followPrimary, startWorkers, type Workers } from './platform/workers.ts';
 import { startDelivering } from './webhooks/delivery-loop.ts';
 
-/** How long accepted requests and running jobs may take to finish before the process ends all the same. */
+/**
+ * How long everything after the drain may take before the process ends all the same. Requests and jobs have 8 s, a
+ * receiver of webhooks 15 s, all at the same time. `TimeoutStopSec` and `stop_grace_period` in deploy/ are longer.
+ */
 const stopLimitMs = 30_000;
 const deliveryPoolSize = 4;
 
@@ -24,7 +27,9 @@ process.stderr.on('error', () => {});
 const config = readConfig();
 const log = createLogger({ level: config.server.logLevel, onOutputLost });
 const lifecycle = { started: false, draining: false };
-/** What was started, newest last; stopping goes through it from the end. */
+/** What takes work in: requests, jobs, deliveries. They finish at the same time, and nothing new comes to any of them. */
+const intakes: (() => Promise<void>)[] = [];
+/** What they all work with, newest last; once they have finished, stopping goes through it from the end. */
 const stops: (() => Promise<void>)[] = [];
 let embedded: EmbeddedPostgres | undefined;
 let metrics: Metrics | undefined;
@@ -61,9 +66,10 @@ async function startPrimary(): Promise<void> {
   if (server.demo) await seedDemo(deps.areas, server.urls.base);
 
   const takesRequests = server.jobs !== 'only';
+  // Health is told until all the work is finished.
   if (server.adminPort !== server.port || !takesRequests)
-    await listen(await buildAdminApp(deps), server.adminPort);
-  if (takesRequests && server.workers === 1) await listen(await buildApp(deps), server.port);
+    stops.push(await listen(await buildAdminApp(deps), server.adminPort));
+  if (takesRequests && server.workers === 1) intakes.push(await listen(await buildApp(deps), server.port));
   if (takesRequests && server.workers > 1) {
     const started = await startWorkers({
       count: server.workers,
@@ -73,17 +79,17 @@ async function startPrimary(): Promise<void> {
     });
     workers = started;
     deps.health.metricsText = started.metricsText;
-    stops.push(() => started.stop());
+    intakes.push(() => started.stop());
   }
   // Last, since a start that is refused for its port must not have begun any work.
   if (server.jobs !== 'off') {
     const jobs = startJobs({ url, jobs: deps.areas.jobs, concurrency: 10, log });
-    stops.push(() => jobs.stop());
+    intakes.push(() => jobs.stop());
     // With connections of its own: what it has to wait for must not be what requests wait for.
     const db = openPool(url, deliveryPoolSize);
     stops.push(() => db.close());
     const deliveries = startDelivering({ ...deps.areas.webhooks, db });
-    stops.push(() => deliveries.stop());
+    intakes.push(() => deliveries.stop());
   }
 
   lifecycle.started = true;
@@ -96,7 +102,7 @@ async function startPrimary(): Promise<void> {
 
 async function startWorker(): Promise<void> {
   const { TOLLGATE_WORKER_DATABASE_URL: url = '', TOLLGATE_WORKER_MIGRATION: level = '' } = process.env;
-  await listen(await buildApp(await openDeps(url, level)), config.server.port);
+  intakes.push(await listen(await buildApp(await openDeps(url, level)), config.server.port));
   lifecycle.started = true;
 }
 
@@ -125,7 +131,8 @@ function openPool(url: string, poolSize: number): Database {
   return openDatabase({ url, poolSize, onConnectionError });
 }
 
-async function listen(app: Awaited<ReturnType<typeof buildApp>>, port: number): Promise<void> {
+/** Gives back what ends it: no new connection, and the requests that were accepted are answered. */
+async function listen(app: Awaited<ReturnType<typeof buildApp>>, port: number): Promise<() => Promise<void>> {
   app.addHook('onSend', async (_request, reply) => {
     // While we drain, each answer asks the client to come back on a new connection, which reaches another node.
     if (lifecycle.draining) reply.header('connection', 'close');
@@ -143,7 +150,7 @@ async function listen(app: Awaited<ReturnType<typeof buildApp>>, port: number): 
       );
     throw error;
   });
-  stops.push(() => app.close());
+  return () => app.close();
 }
 
 function onSignal(signal: NodeJS.Signals): void {
@@ -172,9 +179,10 @@ async function stop(): Promise<void> {
     config.server.drainMs + stopLimitMs,
   ).unref();
   if (lifecycle.started && cluster.isPrimary) await delay(config.server.drainMs);
-  for (let next = stops.pop(); next; next = stops.pop()) {
-    await next().catch((error: unknown) => log.error({ err: error }, 'stopping'));
-  }
+  const end = (one: () => Promise<void>) =>
+    one().catch((error: unknown) => log.error({ err: error }, 'stopping'));
+  await Promise.all(intakes.map(end));
+  for (let next = stops.pop(); next; next = stops.pop()) await end(next);
   if (cluster.isPrimary) log.info('stopped');
   leave(0);
 }

@@ -249,12 +249,12 @@ const invariants = {
   reversal_is_not_refused: `
     select merchant_id || ' attempt ' || attempt_id || ' of payment ' || payment_id, 'given back',
       'refused by the acquirer'
-    from checkout.attempts where reversal = 'refused'`,
+    from checkout.attempts where reversal = 'refused' and resolved_at is null`,
 
   what_was_settled_stands: `
     select merchant_id || ' ' || kind || ' ' || reference || ' of payment ' || payment_id, 'not done, as was settled',
       'done by the acquirer, found out ' || found_at
-    from checkout.contradictions`,
+    from checkout.contradictions where resolved_at is null`,
 
   payment_points_to_its_attempts: `
     select p.merchant_id || ' payment ' || p.payment_id,

@@ -10,7 +10,13 @@ import {
   updateClient,
 } from '../identity/change-client.ts';
 import { type Algorithm, algorithms } from '../identity/domain/algorithm.ts';
-import { type Client, type GrantType, grantTypes } from '../identity/domain/client.ts';
+import {
+  type Client,
+  type GrantType,
+  grantTypes,
+  merchantScopes,
+  personScopes,
+} from '../identity/domain/client.ts';
 import { registerClient } from '../identity/register-client.ts';
 import { type ClientSettings, findClient, listClients } from '../identity/store/clients.ts';
 import { OperatorRefusal } from '../platform/operator-refusal.ts';
@@ -107,7 +113,7 @@ export function clientCommands(program: Command): void {
     about: 'give a client a new secret, shown once',
     examples: [
       'tollgate client rotate-secret shop',
-      'tollgate client rotate-secret shop --keep-old 0',
+      'tollgate client rotate-secret shop --keep-old 0 --force',
       'pass show shop | tollgate client rotate-secret shop --secret-from -',
     ],
     json: {
@@ -115,6 +121,7 @@ export function clientCommands(program: Command): void {
       clientSecret: 'b0Qm3y7mJpS1n8mXo2k5o0T8tq4m1v9Zr6c2d5e8f1g',
       oldSecretValidUntil: '2026-11-16T12:00:00.000Z',
     },
+    more: 'While the secret before the last one still works, another change would end it: that takes --force.',
   })
     .option(
       '--keep-old <duration>',
@@ -122,6 +129,7 @@ export function clientCommands(program: Command): void {
       duration,
     )
     .option('--secret-from <file>', 'take this secret instead of making one; - is standard input')
+    .option('--force', 'end a secret that still works from the change before, such as after a leak')
     .action(onDatabase(rotateSecret));
   addChanging(client, 'disable <client>', {
     about: 'shut a client out and end everything it was granted',
@@ -147,7 +155,7 @@ function createCommand(client: Command): void {
       ],
       json: { client: example, clientSecret: 'b0Qm3y7mJpS1n8mXo2k5o0T8tq4m1v9Zr6c2d5e8f1g' },
       more: `A client presents its secret in the body or by HTTP Basic, as it likes. With --merchant it is a merchant's
-program: unless said otherwise it has the grant client_credentials and the scopes payments and refunds.`,
+program: unless said otherwise it has the grant client_credentials and the scopes payments, refunds and webhooks.`,
     }).requiredOption('--name <text>', 'what people see when they log in', visibleText(100)),
   )
     .option('--merchant <merchant>', 'the merchant that the client acts for')
@@ -167,7 +175,7 @@ function withSettings(command: Command): Command {
       ]),
     )
     .option('--grant <types>', `any of ${grantTypes.join(', ')}`, words)
-    .option('--scope <scopes>', 'any of openid, profile, phone, payments, refunds', words)
+    .option('--scope <scopes>', `any of ${[...personScopes, ...merchantScopes].join(', ')}`, words)
     .option('--redirect-uri <uri>', 'where people come back to; may be repeated', repeated)
     .option('--post-logout-redirect-uri <uri>', 'where they go after logout; may be repeated', repeated)
     .option('--backchannel-logout-uri <uri>', 'the address that is told when a session ends')
@@ -207,7 +215,7 @@ async function create(
     grantTypes: merchant
       ? ['client_credentials' as const]
       : ['authorization_code' as const, 'refresh_token' as const],
-    scopes: merchant ? ['payments', 'refunds'] : ['openid'],
+    scopes: merchant ? [...merchantScopes] : ['openid'],
     redirectUris: [],
     postLogoutRedirectUris: [],
     backchannelLogoutUri: null,
@@ -278,14 +286,14 @@ async function update(deps: CommandDeps, options: SettingOptions, clientId: stri
 
 async function rotateSecret(
   deps: CommandDeps,
-  { keepOld, secretFrom }: { keepOld?: number; secretFrom?: string },
+  { keepOld, secretFrom, force }: { keepOld?: number; secretFrom?: string; force?: true },
   clientId: string,
 ): Promise<Answer> {
   const secret = secretFrom === undefined ? newSecret() : undefined;
   const secretHash = hashOf(secret ?? readSecret(secretFrom ?? '', '--secret-from'));
   const { oldValidUntil } = await rotateClientSecret(
     { ...deps, config: deps.config.identity },
-    { clientId, actor: deps.actor, secretHash, keepOldMs: keepOld ?? dayMs },
+    { clientId, actor: deps.actor, secretHash, keepOldMs: keepOld ?? dayMs, force: force === true },
   );
   const oldText = oldValidUntil
     ? `The old secret works until ${oldValidUntil.toISOString()}.`

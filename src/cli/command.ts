@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CommandDeps } from './deps.ts';
-import { type ExitCode, exitCodes, progressDone } from './exit.ts';
+import { type ExitCode, exitCodes, progressDone, say } from './exit.ts';
 import { shortJson } from './text.ts';
 
 /** What the help and the documentation show of a command, besides its arguments and options. */
@@ -18,6 +18,7 @@ export type Shown = {
 export type Answer = { json: object; text: string; exitCode?: ExitCode };
 
 const shownOf = new WeakMap<Command, Shown>();
+const changing = new WeakSet<Command>();
 
 export function shown(command: Command): Shown | undefined {
   return shownOf.get(command);
@@ -33,7 +34,9 @@ export function addReading(group: Command, usage: string, given: Shown): Command
 
 /** A command that changes something, for which somebody has to answer. */
 export function addChanging(group: Command, usage: string, given: Shown): Command {
-  return addReading(group, usage, given).option(
+  const command = addReading(group, usage, given);
+  changing.add(command);
+  return command.option(
     '--actor <name>',
     'who does this, as the audit shall name them (default: cli:USER@HOST)',
     actorName,
@@ -46,11 +49,22 @@ type Common = { json?: true; actor?: string };
 export function onDatabase<Options extends object, Args extends unknown[]>(
   work: (deps: CommandDeps, options: Options, ...args: Args) => Promise<Answer | undefined>,
 ): (...given: unknown[]) => Promise<void> {
-  return answering<Options & Common, Args>(async (options, ...args) => {
-    // Not before it is sure that the command will run: help and wrong arguments are answered without it.
-    const { withDeps } = await import('./deps.ts');
-    return withDeps(options.actor, (deps) => work(deps, options, ...args));
-  });
+  return async (...given) => {
+    const isChanging = changing.has(given.at(-1) as Command);
+    await answering<Options & Common, Args>(async (options, ...args) => {
+      // Not before it is sure that the command will run: help and wrong arguments are answered without it.
+      const { withDeps } = await import('./deps.ts');
+      return withDeps(options.actor, (deps) => {
+        if (isChanging) announce(deps);
+        return work(deps, options, ...args);
+      });
+    })(...given);
+  };
+}
+
+/** Somebody at a terminal may have forgotten a setting; in a pipe or a log standard error is for what went wrong. */
+function announce({ config, where }: CommandDeps): void {
+  if (process.stderr.isTTY) say(`${config.server.env}, database ${where}`);
 }
 
 /** The action of any command: prints what it has to say in the form that was asked for, unless it has done so. */

@@ -15,6 +15,7 @@ import {
   findRunningEmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../platform/embedded-postgres.ts';
+import { databaseName } from '../platform/inspect-database.ts';
 import { pendingMigrations, readMigrations } from '../platform/migrate.ts';
 import { deriveKey, type PurposeKey } from '../platform/seal.ts';
 import { StartRefused } from '../platform/start-refused.ts';
@@ -25,6 +26,8 @@ import { progress, progressDone } from './exit.ts';
 export type CommandDeps = {
   config: Config;
   url: string;
+  /** The same for people to see, without the password. */
+  where: string;
   db: Database;
   now: () => Date;
   actor: string;
@@ -57,6 +60,7 @@ function commandDeps(config: Config, url: string, db: Database, actor: string): 
   return {
     config,
     url,
+    where: databaseName(url),
     db,
     now,
     actor,

@@ -20,8 +20,8 @@ export function doctorCommand(program: Command): void {
         },
       ],
     },
-    more: `Looks at the settings, the database and its durability, migrations, clocks, signing keys, jobs, and whether the public
-addresses lead to this service. It changes nothing, and ends with 1 when there is a fault; a warning is none.`,
+    more: `Looks at the settings, the database and its durability, migrations, clocks, signing keys, jobs, what waits
+for the acquirer, and whether the public addresses lead to this service. It changes nothing, and ends with 1 when there is a fault; a warning is none.`,
   }).action(answering(diagnose));
 }
 

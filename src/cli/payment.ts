@@ -1,14 +1,16 @@
 import { type Command, Option } from 'commander';
 import { merchantNotFound } from '../checkout/change-merchant.ts';
+import { resolvePayment } from '../checkout/contradictions.ts';
 import type { Payment, PaymentId } from '../checkout/domain/payment.ts';
 import { paymentJson, refundJson } from '../checkout/routes/json.ts';
 import { listAttemptsOfPayment } from '../checkout/store/attempts.ts';
+import { type Alarm, listAlarmsOfPayment } from '../checkout/store/contradictions.ts';
 import { findMerchant } from '../checkout/store/merchants.ts';
 import { findPaymentOfAnybody, listEventsOfPayment, listPayments } from '../checkout/store/payments.ts';
 import { listRefunds } from '../checkout/store/refunds.ts';
 import { OperatorRefusal } from '../platform/operator-refusal.ts';
-import { instant, uuid, wholeNumber } from './arguments.ts';
-import { type Answer, addReading, onDatabase } from './command.ts';
+import { instant, uuid, visibleText, wholeNumber } from './arguments.ts';
+import { type Answer, addChanging, addReading, onDatabase } from './command.ts';
 import type { CommandDeps } from './deps.ts';
 import { record, table } from './text.ts';
 
@@ -68,11 +70,13 @@ export function paymentCommands(program: Command): void {
         },
       ],
       refunds: [],
+      alarms: [{ kind: 'reversal', reference: id, resolvedAt: null, resolvedBy: null, resolution: null }],
     },
-    more: 'The payment is as the merchant reads it by the API; refunds are too.',
+    more: 'Alarms are what needs a person: see tollgate payment resolve --help. The payment is as the merchant reads it by the API; refunds are too.',
   })
     .argument('<payment>', 'identifier of the payment', uuid)
     .action(onDatabase(show));
+  resolveCommand(payment);
   addReading(payment, 'list', {
     about: 'list the payments of a merchant, newest first',
     examples: [
@@ -118,6 +122,28 @@ export function paymentCommands(program: Command): void {
     .action(onDatabase(events));
 }
 
+function resolveCommand(payment: Command): void {
+  addChanging(payment, 'resolve', {
+    about: 'say how something was put right that the acquirer did against what was settled',
+    examples: [`tollgate payment resolve ${id} --note "Refunded by bank transfer 2026-118, shop told"`],
+    json: { paymentId: id, resolved: [{ kind: 'reversal', reference: id }] },
+    more: `For what verify-ledger calls what_was_settled_stands and reversal_is_not_refused. Read the acquirer's report, settle with
+the customer and the merchant by hand, then say how. It ends the alarms of this payment and posts nothing.`,
+  })
+    .argument('<payment>', 'identifier of the payment', uuid)
+    .requiredOption('--note <text>', 'what was done, for whoever reads it later', visibleText(500))
+    .action(onDatabase(resolve));
+}
+
+async function resolve(deps: CommandDeps, { note }: { note: string }, paymentId: string): Promise<Answer> {
+  const payment = await known(deps, paymentId);
+  const resolved = await resolvePayment(deps, { payment, note, actor: deps.actor });
+  return {
+    json: { paymentId, resolved },
+    text: resolved.map(({ kind, reference }) => `The ${kind} ${reference} is resolved.`).join('\n'),
+  };
+}
+
 async function show(deps: CommandDeps, _options: object, paymentId: string): Promise<Answer> {
   const payment = await known(deps, paymentId);
   const { merchantId } = payment;
@@ -132,6 +158,7 @@ async function show(deps: CommandDeps, _options: object, paymentId: string): Pro
     before: null,
     limit: 1000,
   });
+  const alarms = await listAlarmsOfPayment(deps.db, payment);
   const json = paymentJson(deps.checkout, payment);
   const attemptTable = table(
     ['ATTEMPT', 'METHOD', 'STATUS', 'REASON', 'STARTED', 'SETTLED', 'REVERSAL'],
@@ -163,9 +190,16 @@ async function show(deps: CommandDeps, _options: object, paymentId: string): Pro
         reversal: one.reversal,
       })),
       refunds: refunds.map(refundJson),
+      alarms: alarms.map((one) => ({ ...one, resolvedAt: one.resolvedAt?.toISOString() ?? null })),
     },
-    text: `${paymentText(json)}\n\n${attemptTable}\n\n${refundTable}`,
+    text: [paymentText(json), attemptTable, refundTable, ...alarmTable(alarms)].join('\n\n'),
   };
+}
+
+function alarmTable(alarms: Alarm[]): string[] {
+  if (alarms.length === 0) return [];
+  const rows = alarms.map((one) => [one.kind, one.reference, one.resolvedAt, one.resolvedBy, one.resolution]);
+  return [table(['ALARM', 'REFERENCE', 'RESOLVED', 'BY', 'NOTE'], rows)];
 }
 
 type ListOptions = {

@@ -27,7 +27,14 @@ export async function buildProgram(group?: string): Promise<Command> {
     .version(version)
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(oneSentence(text)) })
-    .addHelpText('after', '\nEach command says more of itself: tollgate client create --help');
+    .addHelpText(
+      'after',
+      `
+It reads the server's environment variables (DATABASE_URL, KEYS_SECRET, TOLLGATE_ENV …). Without any it takes the
+environment local and the database in ./.data. At a terminal each command that changes something says first where.
+
+Each command says more of itself: tollgate client create --help`,
+    );
   const wanted = group !== undefined && Object.hasOwn(groups, group) ? [group] : Object.keys(groups);
   for (const name of wanted) {
     const add = await groups[name]?.();

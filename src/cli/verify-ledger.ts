@@ -18,7 +18,7 @@ export function verifyLedgerCommand(program: Command): void {
         },
       ],
     },
-    more: 'Nothing that it finds mends itself: keep the database as it is, and look for the cause before anything is changed.\nIt ends with 1 when there is a breach.',
+    more: 'Nothing that it finds mends itself: keep the database as it is, and look for the cause before anything is changed.\nWhat the acquirer did against what was settled, or refuses to give back, is settled by hand, then: tollgate payment resolve\nIt ends with 1 when there is a breach.',
   })
     .option(
       '--stuck-after <minutes>',

@@ -4,12 +4,14 @@ import { version } from '../package.ts';
 import { createLogger } from '../platform/log.ts';
 import { OperatorRefusal } from '../platform/operator-refusal.ts';
 import { Refusal } from '../platform/problem.ts';
-import { webhookOwners } from '../webhook-owners.ts';
+import { listOwners, webhookOwners } from '../webhook-owners.ts';
 import type { WebhookDeps } from '../webhooks/deps.ts';
 import type { Endpoint } from '../webhooks/domain/endpoint.ts';
 import { type Owner, ownerKey } from '../webhooks/domain/owner.ts';
 import {
+  changeEndpoint,
   createEndpoint,
+  deleteEndpoint,
   disableEndpoint,
   enableEndpoint,
   listEndpoints,
@@ -75,12 +77,38 @@ export function webhookCommands(program: Command): void {
     .option('--description <text>', 'what it is for', visibleText(128))
     .action(onWebhooks(add));
   addReading(webhook, 'list', {
-    about: 'list the addresses of a merchant or a partner',
-    examples: ['tollgate webhook list merchant:SHOP1'],
+    about: 'list the addresses of a merchant or a partner, or all there are',
+    examples: ['tollgate webhook list merchant:SHOP1', 'tollgate webhook list --failing'],
     json: { endpoints: [exampleEndpoint] },
   })
-    .argument('<owner>', 'merchant:ID or partner:CLIENT', owner)
+    .argument('[owner]', 'merchant:ID or partner:CLIENT', owner)
+    .option('--failing', 'only those that fail, or were disabled because they did')
     .action(onWebhooks(list));
+  onEndpoint(
+    addChanging(webhook, 'update', {
+      about: 'change an address or what is sent to it; what is not given stays',
+      examples: [
+        `tollgate webhook update partner:shop ${endpointId} --url https://shop.example/people`,
+        `tollgate webhook update merchant:SHOP1 ${endpointId} --event payment.* --description none`,
+      ],
+      json: { endpoint: exampleEndpoint },
+      more: 'The events are replaced by the whole of what is given. What waits already goes to the new address, signed as before.',
+    }),
+  )
+    .option('--url <address>', 'https, and reachable for the public')
+    .option('--event <type>', 'a type, payment.*, or * for all; may be repeated', words)
+    .option('--description <text>', 'what it is for; none takes it away', visibleText(128))
+    .action(onWebhooks(update));
+  onEndpoint(
+    addChanging(webhook, 'delete', {
+      about: 'take an address away for good, with what still waits for it',
+      examples: [`tollgate webhook delete partner:shop ${endpointId} --yes`],
+      json: { endpointId, deleted: true },
+      more: 'To stop for a while, disable it instead: then what waits is kept.',
+    }),
+  )
+    .option('--yes', 'it is meant: this cannot be undone')
+    .action(onWebhooks(remove));
   onEndpoint(
     addChanging(webhook, 'test', {
       about: 'send a test event now and show what the receiver says',
@@ -142,6 +170,9 @@ export function webhookCommands(program: Command): void {
   }
 }
 
+/** Nothing is wrong with what was asked for; it cannot be done as things stand. */
+const asThingsStand = ['webhook_endpoints_exhausted', 'replay_too_large'];
+
 type Work<Options extends object, Args extends unknown[]> = (
   deps: WebhookDeps,
   actor: string,
@@ -166,8 +197,8 @@ function onWebhooks<Options extends object, Args extends unknown[]>(work: Work<O
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const faults = error.errors?.map((fault) => fault.detail).join(' ');
-      const because = error.status === 400 || error.status === 422 ? 'given' : 'found';
-      throw new OperatorRefusal(because, faults ?? error.detail ?? error.title);
+      const isGiven = (error.status === 400 || error.status === 422) && !asThingsStand.includes(error.code);
+      throw new OperatorRefusal(isGiven ? 'given' : 'found', faults ?? error.detail ?? error.title);
     }
   });
 }
@@ -183,15 +214,73 @@ async function add(
   return withSecret(await createEndpoint(deps, of, wish, actor));
 }
 
-async function list(deps: WebhookDeps, _actor: string, _options: object, of: Owner): Promise<Answer> {
-  const endpoints = (await listEndpoints(deps, of)).map(shownEndpoint);
+async function list(
+  deps: WebhookDeps,
+  _actor: string,
+  { failing }: { failing?: true },
+  of: Owner | undefined,
+): Promise<Answer> {
+  const endpoints: ReturnType<typeof shownEndpoint>[] = [];
+  for (const one of of ? [of] : await listOwners(deps.db)) {
+    const found = await listEndpoints(deps, one);
+    endpoints.push(...found.filter((endpoint) => !failing || isFailing(endpoint)).map(shownEndpoint));
+  }
   return {
     json: { endpoints },
     text: table(
-      ['ENDPOINT', 'STATUS', 'URL', 'EVENTS', 'FAILING SINCE'],
-      endpoints.map((one) => [one.id, one.status, one.url, one.events, one.failingSince]),
+      ['ENDPOINT', 'OWNER', 'STATUS', 'BECAUSE', 'URL', 'EVENTS', 'FAILING SINCE'],
+      endpoints.map((one) => [
+        one.id,
+        one.owner,
+        one.status,
+        one.disabledReason,
+        one.url,
+        one.events,
+        one.failingSince,
+      ]),
     ),
   };
+}
+
+function isFailing(endpoint: Endpoint): boolean {
+  if (endpoint.status === 'disabled') return endpoint.reason !== 'requested';
+  return endpoint.failingSince !== null;
+}
+
+async function update(
+  deps: WebhookDeps,
+  actor: string,
+  options: { url?: string; event?: string[]; description?: string },
+  of: Owner,
+  id: string,
+): Promise<Answer> {
+  const { url, event, description } = options;
+  const changes = {
+    ...(url === undefined ? {} : { url }),
+    ...(event ? { events: event } : {}),
+    ...(description === undefined ? {} : { description: description === 'none' ? null : description }),
+  };
+  if (Object.keys(changes).length === 0) {
+    throw new OperatorRefusal('given', 'Nothing to change was given; see tollgate webhook update --help');
+  }
+  const shown = shownEndpoint(await changeEndpoint(deps, of, id, changes, actor));
+  const { owner, events, status } = shown;
+  return {
+    json: { endpoint: shown },
+    text: record({ endpoint: id, owner, url: shown.url, events, description: shown.description, status }),
+  };
+}
+
+async function remove(
+  deps: WebhookDeps,
+  actor: string,
+  { yes }: { yes?: true },
+  of: Owner,
+  id: string,
+): Promise<Answer> {
+  if (!yes) throw new OperatorRefusal('given', 'A deletion cannot be undone; add --yes when it is meant.');
+  await deleteEndpoint(deps, of, id, actor);
+  return { json: { endpointId: id, deleted: true }, text: 'The endpoint is deleted.' };
 }
 
 async function test(deps: WebhookDeps, actor: string, _: object, of: Owner, id: string): Promise<Answer> {

@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client';
 import { recordedFetch } from './recorded-fetch.ts';
-import type { Visitor } from './visitors.ts';
+import { remember, type Visitor } from './visitors.ts';
 
 export type PartnerOptions = {
   issuer: string;
@@ -37,7 +37,7 @@ export function createPartner(options: PartnerOptions) {
     if (options.issuer.startsWith('http:')) oidc.allowInsecureRequests(own);
     own[oidc.customFetch] = (url, init) =>
       recordedFetch(
-        (exchange) => visitor.steps.push({ title, about, ...exchange }),
+        (exchange) => remember(visitor.steps, { title, about, ...exchange }),
         url,
         init as RequestInit,
       );
@@ -64,7 +64,7 @@ export function createPartner(options: PartnerOptions) {
         ...extra,
       });
       visitor.signIn = signIn;
-      visitor.steps.push({
+      remember(visitor.steps, {
         title: '1. The browser is sent to log in',
         about: 'code_challenge is the SHA-256 of a verifier that stays in the shop.',
         request: `GET ${url.origin}${url.pathname}\n\n${[...url.searchParams].map(([name, value]) => `${name}=${value}`).join('\n')}`,
@@ -78,7 +78,7 @@ export function createPartner(options: PartnerOptions) {
       const { signIn } = visitor;
       if (!signIn) throw new Error('This browser has begun no sign-in.');
       visitor.signIn = null;
-      visitor.steps.push({
+      remember(visitor.steps, {
         title: '2. The browser comes back with a code',
         about: 'state is the one of step 1, or somebody else has begun this sign-in.',
         request: `GET ${callback.origin}${callback.pathname}\n\n${[...callback.searchParams].map(([name, value]) => `${name}=${value}`).join('\n')}`,

@@ -14,7 +14,7 @@ import {
 } from './pages.tsx';
 import { createPartner, type PartnerOptions } from './partner.ts';
 import { products } from './products.ts';
-import { createVisitors, type Visitor } from './visitors.ts';
+import { createVisitors, remember, type Visitor } from './visitors.ts';
 import { createWebhookReceiver } from './webhook-receiver.ts';
 
 export type ShopOptions = { partner: PartnerOptions; merchant: MerchantOptions };
@@ -103,7 +103,11 @@ export const demoShop: FastifyPluginAsync<ShopOptions> = async (app, options) =>
       .ready()
       .catch((error: unknown) => app.log.warn({ err: error }, 'no webhooks for the demo shop'));
     const payment = await merchant.createPayment(product);
-    visitor.orders.push({ paymentId: payment.id, product: product.name, amount: `${product.price} AZN` });
+    remember(visitor.orders, {
+      paymentId: payment.id,
+      product: product.name,
+      amount: `${product.price} AZN`,
+    });
     return reply.redirect(payment.confirmation.confirmationUrl, 303);
   });
 

@@ -22,6 +22,13 @@ export type Visitor = {
 };
 
 const mostVisitors = 1_000;
+const mostKept = 20;
+
+/** Adds to what is kept of a visitor; the oldest goes when there is too much. */
+export function remember<Kept>(kept: Kept[], one: Kept): void {
+  kept.push(one);
+  if (kept.length > mostKept) kept.shift();
+}
 
 /** Who is visiting the demo, in this process's memory: it is a demo, and forgets when it ends. */
 export function createVisitors(baseUrl: string) {

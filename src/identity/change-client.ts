@@ -37,15 +37,31 @@ export async function updateClient(
   });
 }
 
-/** From now on the new secret counts, and the one before it for `keepOldMs` more; any older one no longer. */
+/**
+ * From now on the new secret counts, and the one before it for `keepOldMs` more; any older one no longer. That older
+ * one may be the only one that the partner has yet, so while it is still good it is ended only by `force`.
+ */
 export async function rotateClientSecret(
   deps: ClientDeps,
-  { clientId, actor, secretHash, keepOldMs }: Named & { secretHash: Buffer; keepOldMs: number },
+  {
+    clientId,
+    actor,
+    secretHash,
+    keepOldMs,
+    force,
+  }: Named & { secretHash: Buffer; keepOldMs: number; force: boolean },
 ): Promise<{ oldValidUntil: Date | null }> {
   refuseBuiltIn(clientId);
   return deps.db.transaction(async (tx) => {
     const client = await lockKnownClient(tx, clientId);
     const at = deps.now();
+    const until = client.previousSecretExpiresAt;
+    if (until && until > at && !force) {
+      throw new OperatorRefusal(
+        'found',
+        `The secret was changed lately, and the one before it is good until ${until.toISOString()}; another change would end that one now: wait, or add --force when it is meant.`,
+      );
+    }
     const oldValidUntil =
       keepOldMs > 0 && client.secretHash !== null ? new Date(at.getTime() + keepOldMs) : null;
     await setClientSecret(tx, clientId, {

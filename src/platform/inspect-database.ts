@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { type Queryable, sql } from './db.ts';
 
 export type DatabaseCondition = {
@@ -8,6 +9,12 @@ export type DatabaseCondition = {
   /** How far the database's clock is ahead of ours; negative when it is behind. */
   clockAheadMs: number;
 };
+
+/** Which database an address leads to, for people to see: never with its password. */
+export function databaseName(url: string): string {
+  const { database, host, port } = new pg.Client({ connectionString: url });
+  return `${database} at ${host}:${port}`;
+}
 
 /** What losing power must not lose depends on these. */
 const safeValues: Record<string, { holds: (value: string) => boolean; safe: string }> = {

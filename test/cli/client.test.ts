@@ -110,11 +110,21 @@ test('after a rotation both secrets work, or only the new one, as was asked', as
   );
   await aSecond();
   assert.deepEqual([await status(client.client_secret), await status(second.clientSecret)], [200, 200]);
-  const third = await cli.run(`client rotate-secret ${id} --keep-old 0`);
+  const until = second.oldSecretValidUntil.replaceAll('.', '\\.');
+  await cli.refused(
+    `client rotate-secret ${id} --keep-old 0`,
+    1,
+    new RegExp(`good until ${until}; .*--force`),
+  );
+  assert.deepEqual([await status(client.client_secret), await status(second.clientSecret)], [200, 200]);
+  const third = await cli.run(`client rotate-secret ${id} --keep-old 0 --force`);
   const [, secret = ''] = /client secret {2}([\w-]{43})/.exec(third.stdout) ?? [];
   await aSecond();
   assert.deepEqual([await status(second.clientSecret), await status(secret)], [401, 200]);
+  // Nothing that still works besides the last one is lost by this.
+  await cli.json(`client rotate-secret ${id}`);
   assert.deepEqual(await auditOf(service.db, 'identity', id), [
+    `${somebody} client.secret_rotated`,
     `${somebody} client.secret_rotated`,
     `${somebody} client.secret_rotated`,
   ]);

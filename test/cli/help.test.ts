@@ -66,6 +66,14 @@ test('help and version need no setting and no database', async () => {
   );
 });
 
+test('the help says whose database it is, and which one without any setting', async () => {
+  const { stdout } = await tollgate({}, '--help');
+  assert.match(
+    stdout,
+    /DATABASE_URL[\s\S]*Without any it takes the\nenvironment local and the database in \.\/\.data/,
+  );
+});
+
 test('a wrong argument of any command is told in one sentence, with exit code 2', async () => {
   const lines = [
     ...all.map(({ path }) => `${path} --no-such-option`),

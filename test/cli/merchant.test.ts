@@ -50,6 +50,10 @@ test('from nothing to a payment: a merchant, a terminal and a program, and its b
     authorization: basic('shop-pos', clientSecret),
   });
   assert.equal(answer.statusCode, 200, answer.body);
+  const hooks = await call(service, 'GET', '/v1/webhook-endpoints', {
+    authorization: basic('shop-pos', clientSecret),
+  });
+  assert.equal(hooks.statusCode, 200, hooks.body);
   await payByCard(service, answer.json());
   assert.deepEqual(await cli.json('merchant balance SHOP1'), {
     merchantId: 'SHOP1',

@@ -8,6 +8,7 @@ import { sql } from '../../src/platform/db.ts';
 import { startTestApp } from '../support/app.ts';
 import { commandLine, tollgate } from '../support/command-line.ts';
 import { onServer, testDatabaseUrl } from '../support/database.ts';
+import { call, cards, createPayment, demoMerchant, paidPayment, payByCard } from '../support/merchant.ts';
 import { until } from '../support/server.ts';
 
 type Entry = { area: string; actor: string; action: string; object: string; at: string };
@@ -130,6 +131,10 @@ test('a database that does not answer, is empty or is of an older version is nam
 test('the doctor explains each fault with a remedy, and ends with 1', async () => {
   await service.db.run(sql`
     select graphile_worker.add_job('identity.clean-up', '{}'::json, run_at := now() - interval '1 hour')`);
+  const payment = await createPayment(service);
+  await payByCard(service, payment, cards.lostThenApproved);
+  await service.db.run(sql`
+    update checkout.attempts set started_at = now() - interval '2 hours' where payment_id = ${payment.id}`);
   const { code, stdout } = await tollgate(
     { DATABASE_URL: url, BASE_URL: 'http://127.0.0.1:1' },
     'doctor --json',
@@ -145,6 +150,9 @@ test('the doctor explains each fault with a remedy, and ends with 1', async () =
   assert.match(told('durability', 'fault'), /fsync is off[\s\S]*synchronous_commit is off/);
   assert.match(told('jobs', 'fault'), /Nobody takes up jobs[\s\S]*identity\.clean-up should have begun/);
   assert.match(told('BASE_URL', 'fault'), /openid-configuration cannot be reached \(.*\)/);
+  assert.match(told('acquirer', 'fault'), /^1 attempt without an outcome, the oldest since /);
+  const { pathname, host } = new URL(url);
+  assert.ok(told('database', 'ok').startsWith(`${pathname.slice(1)} at ${host}: PostgreSQL `));
   assert.match(told('clock', 'ok'), /ms (ahead of|behind) ours/);
   assert.equal(told('signing keys', 'ok').split('\n').length, 3);
   assert.ok(findings.every((one) => (one.status === 'ok') === (one.remedy === null)));
@@ -193,4 +201,52 @@ test('demo data is loaded on request, once, and never where it counts', async ()
 
 test('the ledger is verified as JSON too', async () => {
   assert.deepEqual(await cli.json('verify-ledger'), { breaches: [] });
+});
+
+test('what needs a person is an alarm until somebody has said how it was put right', async () => {
+  const held = await paidPayment(service, { capture: false });
+  const canceled = await call(service, 'POST', `/v1/payments/${held.id}/cancel`);
+  assert.equal(canceled.statusCode, 200, canceled.body);
+  await service.db.run(sql`
+    update checkout.attempts set reversal = 'refused', reverse_at = null where payment_id = ${held.id}`);
+  const paid = await paidPayment(service);
+  await service.db.run(sql`
+    insert into checkout.contradictions (merchant_id, reference, kind, payment_id, found_at)
+    values (${demoMerchant.merchantId}, gen_random_uuid(), 'refund', ${paid.id}, now())`);
+  const breaches = async () => {
+    const { stdout } = await cli.run('verify-ledger --json');
+    const found = JSON.parse(stdout) as { breaches: { invariant: string }[] };
+    return found.breaches.map(({ invariant }) => invariant);
+  };
+  const gauge = async () =>
+    /^checkout_contradictions (\d+)$/m.exec((await service.app.inject({ url: '/metrics' })).body)?.[1];
+  assert.deepEqual(await breaches(), ['reversal_is_not_refused', 'what_was_settled_stands']);
+  assert.equal(await gauge(), '1');
+
+  type Resolved = { resolved: { kind: string }[] };
+  const first = await cli.json<Resolved>(
+    `payment resolve ${held.id} --note "Paid back by transfer" --actor aysel`,
+  );
+  assert.deepEqual(
+    first.resolved.map(({ kind }) => kind),
+    ['reversal'],
+  );
+  assert.match(
+    await cli.text(`payment resolve ${paid.id} --note "Shop told" --actor aysel`),
+    /^The refund .* is resolved/,
+  );
+  assert.deepEqual(await breaches(), []);
+  assert.equal(await gauge(), '0');
+
+  assert.match(await cli.text(`payment show ${held.id}`), /reversal .* aysel +Paid back by transfer/);
+  await cli.json(`payment show ${paid.id}`);
+  const { entries } = await cli.json<{ entries: Entry[] }>('audit tail --action payment.resolved');
+  assert.deepEqual(
+    entries.map(({ actor, object }) => `${actor} ${object}`),
+    [`aysel ${held.id}`, `aysel ${paid.id}`],
+  );
+  await cli.allRefused([
+    [`payment resolve ${paid.id} --note "Once more"`, 1, /Nothing about the payment .* waits to be resolved/],
+    [`payment resolve ${paid.id}`, 2, /required option '--note <text>'/],
+  ]);
 });

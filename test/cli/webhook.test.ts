@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sql } from '../../src/platform/db.ts';
 import { startTestApp } from '../support/app.ts';
 import { commandLine } from '../support/command-line.ts';
 import { testDatabaseUrl } from '../support/database.ts';
-import { createPayment } from '../support/merchant.ts';
+import { call, createPayment } from '../support/merchant.ts';
 import { answering, startReceiver } from '../support/receiver.ts';
 
 type Endpoint = { id: string; owner: string; status: string; events: string[] };
@@ -67,4 +68,58 @@ test('a partner is told of people, and of nothing else', async () => {
     [`webhook test ${shop} ${added.endpoint.id}`, 1, /./],
     [`webhook replay ${shop} ${added.endpoint.id}`, 2, /--event-id/],
   ]);
+});
+
+test('an endpoint of a partner is changed, found among all when it fails, and deleted when it is meant', async () => {
+  const { endpoint } = await cli.json<Added>(`webhook add partner:demo-partner --url ${receiver.url}`);
+  const one = `partner:demo-partner ${endpoint.id}`;
+  type Changed = { endpoint: Endpoint & { url: string; description: string | null } };
+  const moved = await cli.json<Changed>(
+    `webhook update ${one} --url ${receiver.url}/new --event user.updated --description People --actor aysel`,
+  );
+  assert.deepEqual(
+    [moved.endpoint.url, moved.endpoint.events, moved.endpoint.description],
+    [`${receiver.url}/new`, ['user.updated'], 'People'],
+  );
+  const plain = await cli.json<Changed>(`webhook update ${one} --description none`);
+  assert.deepEqual([plain.endpoint.url, plain.endpoint.description], [`${receiver.url}/new`, null]);
+
+  const list = async (rest: string) =>
+    (await cli.json<{ endpoints: Endpoint[] }>(`webhook list ${rest}`)).endpoints;
+  assert.deepEqual(
+    new Set((await list('')).map(({ owner }) => owner)),
+    new Set([shop, 'partner:demo-partner']),
+  );
+  assert.deepEqual(await list('--failing'), []);
+  await service.db.run(sql`
+    update webhooks.endpoints set failing_since = now() where endpoint_id = ${endpoint.id}`);
+  assert.deepEqual(
+    (await list('--failing')).map(({ id }) => id),
+    [endpoint.id],
+  );
+  assert.deepEqual(await list(`${shop} --failing`), []);
+
+  await cli.allRefused([
+    [`webhook update ${one}`, 2, /Nothing to change was given/],
+    [`webhook update ${one} --event payment.*`, 2, /must be one of/],
+    [`webhook update ${shop} ${endpoint.id} --description X`, 1, /./],
+    [`webhook delete ${one}`, 2, /add --yes/],
+    [`webhook delete ${shop} ${endpoint.id} --yes`, 1, /./],
+  ]);
+  assert.deepEqual(await cli.json(`webhook delete ${one} --yes --actor aysel`), {
+    endpointId: endpoint.id,
+    deleted: true,
+  });
+  await cli.refused(`webhook delete ${one} --yes`, 1, /./);
+  const { entries } = await cli.json<{ entries: { action: string }[] }>('audit tail --actor aysel --limit 2');
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['webhook.endpoint_changed', 'webhook.endpoint_deleted'],
+  );
+});
+
+test('one endpoint too many is nothing wrong in what was given: exit code 1', async () => {
+  const add = () => call(service, 'POST', '/v1/webhook-endpoints', { body: { url: receiver.url } });
+  while ((await add()).statusCode === 201);
+  await cli.refused(`webhook add ${shop} --url ${receiver.url}`, 1, /sixteen webhook endpoints already/);
 });

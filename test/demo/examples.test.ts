@@ -68,6 +68,20 @@ test('the example of a merchant sells, hears of it, and gives part back', async 
     assert.match(await page.content(), /payment\.succeeded/);
     await page.getByRole('button', { name: 'Give 5.00 back' }).click();
     await page.getByText('of which 5.00 went back').waitFor();
+
+    // Whoever else knows the address neither sees the order nor gives money back.
+    const paymentId = new URL(page.url()).searchParams.get('paymentId') ?? '';
+    assert.equal((await fetch(page.url())).status, 404);
+    const stranger = await fetch('http://localhost:4000/refund', {
+      method: 'POST',
+      body: new URLSearchParams({ paymentId }),
+      redirect: 'manual',
+    });
+    assert.equal(stranger.status, 404);
+    await page.reload();
+    await page.getByText('of which 5.00 went back').waitFor();
+    const [cookie] = await page.context().cookies('http://localhost:4000');
+    assert.deepEqual([cookie?.name, cookie?.httpOnly, cookie?.sameSite], ['visitor', true, 'Lax']);
     await page.close();
   });
 });

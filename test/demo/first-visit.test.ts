@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { products } from '../../src/demo-shop/products.ts';
 import { startBrowser } from '../support/browser.ts';
 import { testDatabaseUrl } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
@@ -105,6 +106,30 @@ test('what is broken on purpose is answered as the contract says', async () => {
     await page.getByRole('heading', { name: title }).first().waitFor();
     assert.match(await page.locator('section[aria-label="What happened"]').innerText(), answer, title);
   }
+});
+
+test('the shop keeps the last twenty orders of a visitor', async () => {
+  const first = await fetch(`${home}/demo`);
+  const [cookie = ''] = (first.headers.get('set-cookie') ?? '').split(';');
+  const links = async () =>
+    (await (await fetch(`${home}/demo`, { headers: { cookie } })).text()).match(
+      /orders\?paymentId=[\w-]+/g,
+    ) ?? [];
+  const buy = async () => {
+    const answer = await fetch(`${home}/demo/buy`, {
+      method: 'POST',
+      headers: { cookie },
+      body: new URLSearchParams({ product: products[0]?.name ?? '' }),
+      redirect: 'manual',
+    });
+    assert.match(answer.headers.get('location') ?? '', /\/pay\//);
+  };
+  for (let orders = 0; orders < 20; orders++) await buy();
+  const twenty = await links();
+  assert.equal(twenty.length, 20);
+  await buy();
+  const after = await links();
+  assert.deepEqual(after.slice(0, -1), twenty.slice(1));
 });
 
 test('a webhook that nobody signed is refused by the shop', async () => {

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { packageRoot } from '../../src/app.ts';
@@ -58,6 +67,43 @@ test('compose and the unit name only settings that there are', () => {
   assert.match(unit, /^ExecStart=\/usr\/bin\/node --enable-source-maps dist\/main\.js$/m);
 });
 
+test('the command line under systemd has what the unit has', async (t) => {
+  const folder = await temporaryFolder(t);
+  // In place of the service manager: it shows what it was given, and runs the rest where the build would be.
+  writeFileSync(
+    join(folder, 'systemd-run'),
+    `#!/bin/sh
+while [ "\${1#--}" != "$1" ]; do echo "\${1#--property=}"; shift; done
+shift
+script=$(printf '%s' "$2" | sed 's#exec /usr/bin/node .* dist/cli.js#printf "%s\\\\n" "$KEYS_SECRET_FILE" "$DATABASE_URL_FILE"#')
+shift 2
+CREDENTIALS_DIRECTORY=/run/c exec /bin/sh -c "$script" "$@"
+`,
+    { mode: 0o755 },
+  );
+  const lines = execFileSync(join(root, 'deploy/tollgate-cli'), ['client', 'show', 'a b'], {
+    env: { PATH: `${folder}:${process.env.PATH}` },
+    encoding: 'utf8',
+  }).split('\n');
+  const given = /^(DynamicUser|WorkingDirectory|EnvironmentFile|LoadCredential|Environment=TOLLGATE_ENV)=/;
+  const wanted = read('deploy/tollgate.service')
+    .split('\n')
+    .filter((line) => given.test(line));
+  assert.equal(wanted.length, 6);
+  assert.deepEqual(lines.filter((line) => given.test(line)).sort(), wanted.sort());
+  const command = ['/run/c/keys_secret', '/run/c/database_url', 'client', 'show', 'a b'];
+  assert.deepEqual(lines.slice(-6, -1), command);
+});
+
+test('whoever stops the server waits longer than the server itself', () => {
+  const seconds = (path: string, pattern: RegExp) => Number(pattern.exec(read(path))?.[1]?.replace('_', ''));
+  const drain = seconds('docs/configuration.md', /^\| `DRAIN_SECONDS` .*`(\d+)`/m);
+  const limit = seconds('src/main.ts', /^const stopLimitMs = (\d+)_000;$/m);
+  assert.ok(drain + limit > 0);
+  assert.ok(seconds('deploy/tollgate.service', /^TimeoutStopSec=(\d+)$/m) > drain + limit);
+  assert.ok(seconds('compose.yaml', /^ {4}stop_grace_period: (\d+)s$/m) > drain + limit);
+});
+
 test('the secrets that compose reads are made once, long enough, and kept', async (t) => {
   const folder = await temporaryFolder(t);
   mkdirSync(join(folder, 'deploy'));
@@ -75,4 +121,12 @@ test('the secrets that compose reads are made once, long enough, and kept', asyn
   assert.equal(made.keys_secret?.length, 64);
   assert.ok(made.database_url?.includes(`:${made.database_password}@`));
   assert.deepEqual(make(), made);
+
+  // The container's user is 1000; nobody else on the host may read them.
+  const isRoot = process.getuid?.() === 0;
+  for (const name of Object.keys(made)) {
+    const { mode, uid } = statSync(join(folder, 'deploy/secrets', name));
+    assert.equal((mode & 0o777).toString(8), isRoot ? '400' : '600', name);
+    assert.equal(uid, isRoot ? 1000 : process.getuid?.(), name);
+  }
 });

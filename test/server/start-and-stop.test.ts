@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { Agent, type IncomingHttpHeaders, request as startRequest } from 'node:http';
+import { Agent, type IncomingHttpHeaders, type ServerResponse, request as startRequest } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -10,6 +10,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { testDatabaseUrl } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
+import { basic, order } from '../support/merchant.ts';
+import { startReceiver } from '../support/receiver.ts';
 import {
   type OwnProcess,
   processesNaming,
@@ -172,6 +174,37 @@ test('a request whose body is still arriving at SIGTERM is answered', limit, asy
   assert.equal(JSON.parse(text).code, 'method_not_allowed');
   assert.equal(response.headers.connection, 'close');
   assert.equal(await server.ended, 0);
+});
+
+test('a receiver of webhooks that takes its time does not hold the port open', limit, async (t) => {
+  const server = await startOwnServer(t, { DATABASE_URL: await testDatabaseUrl(), DRAIN_SECONDS: '0' });
+  const receiver = await startReceiver();
+  const held: ServerResponse[] = [];
+  receiver.answer = (_received, response) => held.push(response);
+  const post = async (path: string, body: object) => {
+    const answer = await fetch(`${server.url}/checkout/v1/${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: basic(),
+        'content-type': 'application/json',
+        'x-idempotency-key': randomUUID(),
+      },
+      body: JSON.stringify(body),
+    });
+    assert.ok(answer.ok, await answer.text());
+  };
+  await post('webhook-endpoints', { url: receiver.url });
+  await post('payments', order);
+  await until('the receiver is told', () => held.length === 1);
+
+  server.child.kill('SIGTERM');
+  await until('nobody listens', async () => (await get(server.port, '/api')).failure === 'ECONNREFUSED');
+  const [response] = held;
+  assert.ok(response && !response.closed, 'the delivery is still under way');
+  assert.ok(!server.hasEnded());
+  response.writeHead(204).end();
+  assert.equal(await server.ended, 0, server.stdout());
+  assert.ok(told(server, 'stopped'));
 });
 
 test('connections that say nothing, or half of something, do not spoil a clean stop', limit, async (t) => {

@@ -1,0 +1,19 @@
+import { type Queryable, sql } from '../../platform/db.ts';
+
+export type Unsettled = { kind: 'attempt' | 'refund' | 'reversal'; count: number; oldest: Date };
+
+/** What the acquirer has not given an outcome of yet, and since when the oldest of each kind waits for it. */
+export async function inspectUnsettled(db: Queryable): Promise<Unsettled[]> {
+  return db.many<Unsettled>(sql`
+    select kind, count(*)::int as count, min(since) as oldest from (
+      select 'attempt' as kind, started_at as since from checkout.attempts where inquire_at is not null
+      union all
+      select 'refund', created_at from checkout.refunds where status = 'pending'
+      union all
+      select 'reversal', greatest(a.settled_at, p.canceled_at)
+      from checkout.attempts a
+      join checkout.payments p on p.merchant_id = a.merchant_id and p.payment_id = a.payment_id
+      where a.reverse_at is not null
+    ) as unsettled
+    group by kind order by kind`);
+}
