@@ -42,7 +42,7 @@ export async function createEndpoint(
 ): Promise<EndpointWithSecret> {
   if (!(await deps.isKnown(owner))) throw refuse('webhook_owner_not_found');
   const events = checkedEvents(owner, wish.events ?? ['*']);
-  await checkUrl(deps, wish.url);
+  await checkUrl(deps, owner, wish.url);
   const endpoint: Endpoint = {
     owner,
     id: deps.newId(),
@@ -89,7 +89,7 @@ export async function changeEndpoint(
 ): Promise<Endpoint> {
   await readEndpoint(deps, owner, id);
   const events = changes.events && checkedEvents(owner, changes.events);
-  if (changes.url !== undefined) await checkUrl(deps, changes.url);
+  if (changes.url !== undefined) await checkUrl(deps, owner, changes.url);
   return change(deps, owner, id, { actor, action: 'webhook.endpoint_changed' }, (before) => {
     const after: Endpoint = {
       ...before,
@@ -190,15 +190,26 @@ function checkedEvents(owner: Owner, events: string[]): string[] {
   return [...new Set(events)];
 }
 
-async function checkUrl(deps: WebhookDeps, url: string): Promise<void> {
+/** How many addresses of each owner are being looked up. Each may take as long as a delivery, and costs a socket. */
+const lookups = new Map<string, number>();
+
+async function checkUrl(deps: WebhookDeps, owner: Owner, url: string): Promise<void> {
   const refused = (detail: string) =>
     refuse('webhook_url_not_allowed', detail, { errors: [{ pointer: '/url', detail }] });
   if (url.includes('#')) throw refused('The address must not have a fragment.');
+  const key = ownerKey(owner);
+  const underWay = lookups.get(key) ?? 0;
+  if (underWay >= mostEndpoints) throw refuse('webhook_lookups_in_progress');
+  lookups.set(key, underWay + 1);
   try {
     await checkOutgoingUrl(url, deps.outgoing, deps.resolve);
   } catch (error) {
     if (error instanceof OutgoingRefused || error instanceof OutgoingFailed) throw refused(error.message);
     throw error;
+  } finally {
+    const left = (lookups.get(key) ?? 1) - 1;
+    if (left > 0) lookups.set(key, left);
+    else lookups.delete(key);
   }
 }
 
