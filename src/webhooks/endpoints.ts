@@ -24,8 +24,9 @@ import {
   deleteEndpoint as removeEndpoint,
   saveEndpoint,
   saveNewSecret,
+  saveRestart,
 } from './store/endpoints.ts';
-import { restartQueue } from './store/queue.ts';
+import { deleteWaiting } from './store/queue.ts';
 
 const refuseRequest = refuserOf(commonRefusals);
 const secretBytes = 32;
@@ -78,7 +79,7 @@ export type EndpointChanges = Partial<EndpointWish> & { status?: Endpoint['statu
 
 /**
  * What waits for the endpoint goes to its new address. While it is disabled nothing is queued for it, and what waits
- * already is kept; once it is enabled that is tried at once, as if it were new.
+ * already is kept; once it is enabled, whoever delivers takes that up as if it were new.
  */
 export async function changeEndpoint(
   deps: WebhookDeps,
@@ -133,6 +134,24 @@ export async function deleteEndpoint(
     if (!(await removeEndpoint(tx, owner, id))) throw refuse('webhook_endpoint_not_found');
     await note(deps, tx, { owner, id }, actor, 'webhook.endpoint_deleted');
   });
+  await deleteWhatWaits(deps, owner, id);
+}
+
+const waitingBatch = 1_000;
+const mostWaitingBatches = 20;
+
+/** The endpoint is gone whatever happens here: nothing is sent, and what is left goes with the next clean-up. */
+async function deleteWhatWaits(deps: WebhookDeps, owner: Owner, id: string): Promise<void> {
+  try {
+    for (let batches = 0; batches < mostWaitingBatches; batches++) {
+      if ((await deleteWaiting(deps.db, owner, id, waitingBatch)) < waitingBatch) return;
+    }
+  } catch (error) {
+    deps.log.warn(
+      { err: error, endpointId: id },
+      'the queue of a deleted webhook endpoint is left for later',
+    );
+  }
 }
 
 /** From now on both secrets sign, so that no receiver misses one while it changes over. */
@@ -167,7 +186,7 @@ async function change(
     if (after === before) return before;
     await saveEndpoint(tx, after);
     if (before.status === 'disabled' && after.status === 'enabled') {
-      await restartQueue(tx, after, deps.now());
+      await saveRestart(tx, after, deps.now());
     }
     await note(deps, tx, after, actor, action);
     return after;

@@ -4,9 +4,10 @@ import { isWanted } from './domain/event-types.ts';
 import { type Owner, ownerKey } from './domain/owner.ts';
 import { readEndpoint } from './endpoints.ts';
 import { refuse } from './errors.ts';
-import { queueEvents } from './store/queue.ts';
+import { lockHasWaiting, queueEvents } from './store/queue.ts';
 
 const mostAtOnce = 10_000;
+const mostWaiting = 50_000;
 
 /** One event, whatever the endpoint usually wants, or all that it wants of a time. */
 export type ReplayWish = { eventId: string } | { from: Date; to: Date };
@@ -24,6 +25,8 @@ export async function replay(
   const events = await eventsOf(deps, endpoint, wish);
   const at = deps.now();
   await deps.db.transaction(async (tx) => {
+    const isFull = await lockHasWaiting(tx, owner, mostWaiting - events.length + 1);
+    if (isFull && !('eventId' in wish)) throw refuse('replay_queue_full');
     await queueEvents(tx, endpoint, events, at);
     const details = { owner: ownerKey(owner), endpointId: id, events: String(events.length) };
     await deps.audit(tx, { at, actor, action: 'webhook.replayed', details });
