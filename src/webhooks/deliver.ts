@@ -1,7 +1,7 @@
 import type { WebhookDeps } from './deps.ts';
 import { type Owner, ownerOf } from './domain/owner.ts';
 import { hasFailedTooLong, nextAttemptAt, wishOf } from './domain/retry.ts';
-import { disableEndpoint } from './endpoints.ts';
+import { disableUnreachable } from './endpoints.ts';
 import { type Answer, send } from './send.ts';
 import type { Delivery } from './store/deliveries.ts';
 import {
@@ -94,7 +94,8 @@ export async function deliver(deps: WebhookDeps, claim: Claim): Promise<void> {
   const isGone = answer.status === 410;
   if (before && (isGone || hasFailedTooLong(before.failingSince, at))) {
     const reason = isGone ? 'gone' : 'failing';
-    await disableEndpoint(deps, owner, endpointId, 'webhooks', reason);
+    const isDisabled = await disableUnreachable(deps, owner, endpointId, { reason, url: claim.url, at });
+    if (!isDisabled) return;
     deps.metrics.disabled.inc({ reason });
     deps.log.warn({ owner: claim.owner, endpointId, reason }, 'webhook endpoint disabled');
   }

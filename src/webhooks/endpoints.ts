@@ -14,6 +14,7 @@ import {
 } from './domain/endpoint.ts';
 import { eventFilters } from './domain/event-types.ts';
 import { type Owner, ownerKey } from './domain/owner.ts';
+import { hasFailedTooLong } from './domain/retry.ts';
 import { secretText } from './domain/signature.ts';
 import { refuse } from './errors.ts';
 import {
@@ -109,10 +110,32 @@ export async function disableEndpoint(
   owner: Owner,
   id: string,
   actor: string,
-  reason: DisabledReason = 'requested',
 ): Promise<Endpoint> {
   const note = { actor, action: 'webhook.endpoint_disabled' };
-  return change(deps, owner, id, note, (before) => disabled(before, reason, deps.now()));
+  return change(deps, owner, id, note, (before) => disabled(before, 'requested', deps.now()));
+}
+
+/**
+ * For those who deliver. What they have heard is about the address they called: the endpoint may have a new one by now,
+ * or may have taken something meanwhile. Tells whether it was disabled by this.
+ */
+export async function disableUnreachable(
+  deps: WebhookDeps,
+  owner: Owner,
+  id: string,
+  verdict: { reason: Exclude<DisabledReason, 'requested'>; url: string; at: Date },
+): Promise<boolean> {
+  let isDisabled = false;
+  const note = { actor: 'webhooks', action: 'webhook.endpoint_disabled' };
+  await change(deps, owner, id, note, (before) => {
+    const isStillSo =
+      before.url === verdict.url &&
+      (verdict.reason === 'gone' || hasFailedTooLong(before.failingSince, verdict.at));
+    const after = isStillSo ? disabled(before, verdict.reason, deps.now()) : before;
+    isDisabled = after !== before;
+    return after;
+  });
+  return isDisabled;
 }
 
 export async function enableEndpoint(

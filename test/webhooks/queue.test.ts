@@ -246,3 +246,73 @@ test('an event that has used up its attempts gets all of them again by a replay'
   await deliverAllDue(deps);
   assert.equal((await queueOf(shop)).rows, 1, 'it was not given up');
 });
+
+test('an event whose work began before a disabling and ended after it is found by a replay from that moment', async () => {
+  const shop = await openShop();
+  const late = deps.newId();
+  const payload = JSON.stringify({ id: late, type: 'payment.updated', data: { object: { id: late } } });
+  const begunAt = clock.now();
+  clock.move(59_000);
+  await shop.send('PATCH', shop.path, { status: 'disabled' });
+  const { disabledAt } = (await shop.send('GET', shop.path)).json<EndpointAnswer>();
+  await db.run(sql`
+    insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
+    values (${shop.merchantId}, ${late}, 1, ${late}, 'payment.updated', ${payload}, ${begunAt})`);
+  clock.move(hourMs);
+  await shop.send('PATCH', shop.path, { status: 'enabled' });
+  await deliverAllDue(deps);
+  assert.equal(shop.receiver.received.length, 0);
+  await shop.send('POST', `${shop.path}/replay`, { from: disabledAt ?? '' });
+  await deliverAllDue(deps);
+  assert.deepEqual(
+    shop.receiver.received.map(({ event }) => event.id),
+    [late],
+  );
+});
+
+test('what is heard late from a former address says nothing about the new one', async () => {
+  const shop = await openShop();
+  const moved = await startReceiver();
+  shop.receiver.answer = async (_received, response) => {
+    await shop.send('PATCH', shop.path, { url: moved.url });
+    response.writeHead(410).end();
+  };
+  await shop.pay();
+  await deliverAllDue(deps);
+  const shown = (await shop.send('GET', shop.path)).json<EndpointAnswer>();
+  assert.deepEqual([shown.status, shown.url, shown.failingSince], ['enabled', moved.url, null]);
+  clock.move(10_000);
+  await deliverAllDue(deps);
+  assert.equal(moved.received.length, 1);
+
+  moved.answer = answering(410);
+  await shop.pay();
+  await deliverAllDue(deps);
+  assert.equal((await shop.send('GET', shop.path)).json<EndpointAnswer>().disabledReason, 'gone');
+});
+
+test('three days of failures at a former address do not disable the new one', async () => {
+  const shop = await openShop();
+  const moved = await startReceiver();
+  await shop.pay();
+  const since = new Date(clock.now().getTime() - 80 * hourMs);
+  await db.run(sql`
+    update webhooks.endpoints set failing_since = ${since} where endpoint_id = ${shop.endpoint.id}`);
+  shop.receiver.answer = answering(500);
+  // It moves between the settling of the delivery and the verdict about the endpoint.
+  const settling: typeof deps = {
+    ...deps,
+    db: {
+      ...db,
+      transaction: async (work) => {
+        const result = await db.transaction(work);
+        if (shop.receiver.received.length === 1) await shop.send('PATCH', shop.path, { url: moved.url });
+        return result;
+      },
+    },
+  };
+  const [claim] = await takeDue(deps, 1);
+  assert.ok(claim);
+  await deliver(settling, claim);
+  assert.equal((await shop.send('GET', shop.path)).json<EndpointAnswer>().status, 'enabled');
+});
