@@ -1,9 +1,9 @@
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
 import { request as requestOverHttp } from 'node:http';
 import { type RequestOptions, request as requestOverHttps } from 'node:https';
 import { isIP, type LookupFunction, type TcpSocketConnectOpts } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { lookUpByDns, lookUpLocally, noSuchName } from './name-lookup.ts';
 
 /** `allowPrivate` is for a local environment alone: it admits this machine, its network and plain http. */
 export type OutgoingPolicy = { allowPrivate: boolean; timeoutMs: number; maxResponseBytes: number };
@@ -22,8 +22,8 @@ export type OutgoingAnswer = {
   truncated: boolean;
 };
 
-/** From a name to all of its addresses. */
-export type Resolve = (name: string) => Promise<readonly string[]>;
+/** From a name to all of its addresses. Nobody waits for them after the deadline. */
+export type Resolve = (name: string, deadline: AbortSignal) => Promise<readonly string[]>;
 
 const refusals = {
   url_invalid: 'The address is not a valid URL.',
@@ -71,11 +71,11 @@ export class OutgoingFailed extends Error {
 export async function callOutgoing(
   request: OutgoingRequest,
   policy: OutgoingPolicy,
-  resolve: Resolve = resolveBySystem,
+  resolve: Resolve = resolverFor(policy),
 ): Promise<OutgoingAnswer> {
   const url = readUrl(request.url, policy);
   return withinDeadline(policy.timeoutMs, async (deadline) => {
-    const addresses = await checkedAddresses(url, policy, resolve);
+    const addresses = await checkedAddresses(url, policy, resolve, deadline);
     // A name may resolve after the deadline, when the caller has long been told that the call failed.
     deadline.throwIfAborted();
     return send(request, url, addresses, policy, deadline);
@@ -86,10 +86,14 @@ export async function callOutgoing(
 export async function checkOutgoingUrl(
   url: string,
   policy: OutgoingPolicy,
-  resolve: Resolve = resolveBySystem,
+  resolve: Resolve = resolverFor(policy),
 ): Promise<void> {
   const parsed = readUrl(url, policy);
-  await withinDeadline(policy.timeoutMs, () => checkedAddresses(parsed, policy, resolve));
+  await withinDeadline(policy.timeoutMs, (deadline) => checkedAddresses(parsed, policy, resolve, deadline));
+}
+
+function resolverFor(policy: OutgoingPolicy): Resolve {
+  return policy.allowPrivate ? lookUpLocally : lookUpByDns;
 }
 
 function readUrl(text: string, policy: OutgoingPolicy): URL {
@@ -110,7 +114,7 @@ async function withinDeadline<Result>(
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(), timeoutMs);
   // This listener is the first, so that the caller learns of the deadline and not of the broken
-  // connection that follows from it. A name lookup cannot be stopped: it is left behind by the race.
+  // connection that follows from it. A name lookup that cannot be stopped is left behind by the race.
   const late = new Promise<never>((_, reject) => {
     deadline.signal.addEventListener('abort', () => reject(new OutgoingFailed('timeout')), { once: true });
   });
@@ -125,9 +129,10 @@ async function checkedAddresses(
   url: URL,
   policy: OutgoingPolicy,
   resolve: Resolve,
+  deadline: AbortSignal,
 ): Promise<readonly LookupAddress[]> {
   const host = hostOf(url);
-  const found = isIP(host) ? [host] : await resolveName(host, resolve);
+  const found = isIP(host) ? [host] : await resolveName(host, resolve, deadline);
   if (found.length === 0) throw new OutgoingRefused('name_not_found');
   // One inner address among public ones refuses the whole name: nobody needs such a name but an attacker.
   return found.map((address) => checkedAddress(address, policy));
@@ -138,21 +143,19 @@ function hostOf(url: URL): string {
   return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }
 
-async function resolveName(name: string, resolve: Resolve): Promise<readonly string[]> {
+async function resolveName(
+  name: string,
+  resolve: Resolve,
+  deadline: AbortSignal,
+): Promise<readonly string[]> {
   try {
-    return await resolve(name);
+    return await resolve(name, deadline);
   } catch (error) {
     const code = codeOf(error);
     if (code === undefined) throw error;
-    // EINVAL is the system's word for a name that is too long to exist.
-    if (['ENOTFOUND', 'ENODATA', 'EINVAL'].includes(code)) throw new OutgoingRefused('name_not_found');
+    if (noSuchName.has(code)) throw new OutgoingRefused('name_not_found');
     throw new OutgoingFailed('connection', error);
   }
-}
-
-async function resolveBySystem(name: string): Promise<readonly string[]> {
-  const found = await lookup(name, { all: true });
-  return found.map(({ address }) => address);
 }
 
 // Even a local environment has no business with link-local addresses: on a developer's cloud machine

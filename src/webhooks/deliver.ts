@@ -1,10 +1,18 @@
 import type { WebhookDeps } from './deps.ts';
 import { type Owner, ownerOf } from './domain/owner.ts';
 import { hasFailedTooLong, nextAttemptAt, wishOf } from './domain/retry.ts';
-import { disableEndpoint } from './endpoints.ts';
+import { disableUnreachable } from './endpoints.ts';
 import { type Answer, send } from './send.ts';
 import type { Delivery } from './store/deliveries.ts';
-import { type Claim, claimDue, lockClaims, makeNextDue, settle } from './store/queue.ts';
+import {
+  type Claim,
+  claimDue,
+  findRestart,
+  lockClaims,
+  makeNextDue,
+  restartSome,
+  settle,
+} from './store/queue.ts';
 
 /** Longer than one delivery can take with everything around it. After a kill, its event waits so long. */
 const leaseMs = 30_000;
@@ -15,14 +23,29 @@ const leaseMs = 30_000;
  */
 const limits = { perEndpoint: 8, perFailingEndpoint: 2, perOwner: 16 };
 
+/** How many objects of an endpoint that was enabled again are taken up in one step, well within any time limit. */
+const restartBatch = 1_000;
+
 /** Takes what is due, for nobody else to take. */
 export async function takeDue(deps: WebhookDeps, limit: number): Promise<Claim[]> {
+  await takeUpRestarted(deps);
   return deps.db.transaction(async (tx) => {
     if (!(await lockClaims(tx))) return [];
     const now = deps.now();
     const leaseUntil = new Date(now.getTime() + leaseMs);
     return claimDue(tx, { now, leaseUntil, limit, ...limits });
   });
+}
+
+/** A fault here is one merchant's; the deliveries of all the others go on. */
+async function takeUpRestarted(deps: WebhookDeps): Promise<void> {
+  const restart = await findRestart(deps.db);
+  if (!restart) return;
+  try {
+    await deps.db.transaction((tx) => restartSome(tx, restart, deps.now(), restartBatch));
+  } catch (error) {
+    deps.log.warn({ err: error, ...restart }, 'what waits for a webhook endpoint was not taken up');
+  }
 }
 
 /** Delivers one event to one endpoint, once, and writes down what came of it. */
@@ -71,7 +94,8 @@ export async function deliver(deps: WebhookDeps, claim: Claim): Promise<void> {
   const isGone = answer.status === 410;
   if (before && (isGone || hasFailedTooLong(before.failingSince, at))) {
     const reason = isGone ? 'gone' : 'failing';
-    await disableEndpoint(deps, owner, endpointId, 'webhooks', reason);
+    const isDisabled = await disableUnreachable(deps, owner, endpointId, { reason, url: claim.url, at });
+    if (!isDisabled) return;
     deps.metrics.disabled.inc({ reason });
     deps.log.warn({ owner: claim.owner, endpointId, reason }, 'webhook endpoint disabled');
   }

@@ -14,6 +14,7 @@ import {
 } from './domain/endpoint.ts';
 import { eventFilters } from './domain/event-types.ts';
 import { type Owner, ownerKey } from './domain/owner.ts';
+import { hasFailedTooLong } from './domain/retry.ts';
 import { secretText } from './domain/signature.ts';
 import { refuse } from './errors.ts';
 import {
@@ -24,8 +25,9 @@ import {
   deleteEndpoint as removeEndpoint,
   saveEndpoint,
   saveNewSecret,
+  saveRestart,
 } from './store/endpoints.ts';
-import { restartQueue } from './store/queue.ts';
+import { deleteWaiting } from './store/queue.ts';
 
 const refuseRequest = refuserOf(commonRefusals);
 const secretBytes = 32;
@@ -42,7 +44,7 @@ export async function createEndpoint(
 ): Promise<EndpointWithSecret> {
   if (!(await deps.isKnown(owner))) throw refuse('webhook_owner_not_found');
   const events = checkedEvents(owner, wish.events ?? ['*']);
-  await checkUrl(deps, wish.url);
+  await checkUrl(deps, owner, wish.url);
   const endpoint: Endpoint = {
     owner,
     id: deps.newId(),
@@ -78,7 +80,7 @@ export type EndpointChanges = Partial<EndpointWish> & { status?: Endpoint['statu
 
 /**
  * What waits for the endpoint goes to its new address. While it is disabled nothing is queued for it, and what waits
- * already is kept; once it is enabled that is tried at once, as if it were new.
+ * already is kept; once it is enabled, whoever delivers takes that up as if it were new.
  */
 export async function changeEndpoint(
   deps: WebhookDeps,
@@ -89,7 +91,7 @@ export async function changeEndpoint(
 ): Promise<Endpoint> {
   await readEndpoint(deps, owner, id);
   const events = changes.events && checkedEvents(owner, changes.events);
-  if (changes.url !== undefined) await checkUrl(deps, changes.url);
+  if (changes.url !== undefined) await checkUrl(deps, owner, changes.url);
   return change(deps, owner, id, { actor, action: 'webhook.endpoint_changed' }, (before) => {
     const after: Endpoint = {
       ...before,
@@ -108,10 +110,32 @@ export async function disableEndpoint(
   owner: Owner,
   id: string,
   actor: string,
-  reason: DisabledReason = 'requested',
 ): Promise<Endpoint> {
   const note = { actor, action: 'webhook.endpoint_disabled' };
-  return change(deps, owner, id, note, (before) => disabled(before, reason, deps.now()));
+  return change(deps, owner, id, note, (before) => disabled(before, 'requested', deps.now()));
+}
+
+/**
+ * For those who deliver. What they have heard is about the address they called: the endpoint may have a new one by now,
+ * or may have taken something meanwhile. Tells whether it was disabled by this.
+ */
+export async function disableUnreachable(
+  deps: WebhookDeps,
+  owner: Owner,
+  id: string,
+  verdict: { reason: Exclude<DisabledReason, 'requested'>; url: string; at: Date },
+): Promise<boolean> {
+  let isDisabled = false;
+  const note = { actor: 'webhooks', action: 'webhook.endpoint_disabled' };
+  await change(deps, owner, id, note, (before) => {
+    const isStillSo =
+      before.url === verdict.url &&
+      (verdict.reason === 'gone' || hasFailedTooLong(before.failingSince, verdict.at));
+    const after = isStillSo ? disabled(before, verdict.reason, deps.now()) : before;
+    isDisabled = after !== before;
+    return after;
+  });
+  return isDisabled;
 }
 
 export async function enableEndpoint(
@@ -133,6 +157,24 @@ export async function deleteEndpoint(
     if (!(await removeEndpoint(tx, owner, id))) throw refuse('webhook_endpoint_not_found');
     await note(deps, tx, { owner, id }, actor, 'webhook.endpoint_deleted');
   });
+  await deleteWhatWaits(deps, owner, id);
+}
+
+const waitingBatch = 1_000;
+const mostWaitingBatches = 20;
+
+/** The endpoint is gone whatever happens here: nothing is sent, and what is left goes with the next clean-up. */
+async function deleteWhatWaits(deps: WebhookDeps, owner: Owner, id: string): Promise<void> {
+  try {
+    for (let batches = 0; batches < mostWaitingBatches; batches++) {
+      if ((await deleteWaiting(deps.db, owner, id, waitingBatch)) < waitingBatch) return;
+    }
+  } catch (error) {
+    deps.log.warn(
+      { err: error, endpointId: id },
+      'the queue of a deleted webhook endpoint is left for later',
+    );
+  }
 }
 
 /** From now on both secrets sign, so that no receiver misses one while it changes over. */
@@ -167,7 +209,7 @@ async function change(
     if (after === before) return before;
     await saveEndpoint(tx, after);
     if (before.status === 'disabled' && after.status === 'enabled') {
-      await restartQueue(tx, after, deps.now());
+      await saveRestart(tx, after, deps.now());
     }
     await note(deps, tx, after, actor, action);
     return after;
@@ -190,15 +232,26 @@ function checkedEvents(owner: Owner, events: string[]): string[] {
   return [...new Set(events)];
 }
 
-async function checkUrl(deps: WebhookDeps, url: string): Promise<void> {
+/** How many addresses of each owner are being looked up. Each may take as long as a delivery, and costs a socket. */
+const lookups = new Map<string, number>();
+
+async function checkUrl(deps: WebhookDeps, owner: Owner, url: string): Promise<void> {
   const refused = (detail: string) =>
     refuse('webhook_url_not_allowed', detail, { errors: [{ pointer: '/url', detail }] });
   if (url.includes('#')) throw refused('The address must not have a fragment.');
+  const key = ownerKey(owner);
+  const underWay = lookups.get(key) ?? 0;
+  if (underWay >= mostEndpoints) throw refuse('webhook_lookups_in_progress');
+  lookups.set(key, underWay + 1);
   try {
     await checkOutgoingUrl(url, deps.outgoing, deps.resolve);
   } catch (error) {
     if (error instanceof OutgoingRefused || error instanceof OutgoingFailed) throw refused(error.message);
     throw error;
+  } finally {
+    const left = (lookups.get(key) ?? 1) - 1;
+    if (left > 0) lookups.set(key, left);
+    else lookups.delete(key);
   }
 }
 

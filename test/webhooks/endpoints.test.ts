@@ -12,6 +12,7 @@ import {
   refund,
 } from '../support/merchant.ts';
 import { addEndpoint, type EndpointAnswer, type EventBody, startReceiver } from '../support/receiver.ts';
+import { until } from '../support/server.ts';
 
 const service = await startTestApp();
 const receiver = await startReceiver();
@@ -21,8 +22,15 @@ const guarded = await startTestApp(
     BASE_URL: 'http://localhost:3000',
     KEYS_SECRET: 'one-of-the-longer-secrets-for-a-test-0123456789',
   },
-  { resolve: async (name) => (name === 'inside.example' ? ['93.184.216.34', '10.0.0.7'] : ['127.0.0.1']) },
+  {
+    resolve: async (name) => {
+      if (name === 'mute.example') return new Promise((resolve) => mute.push(resolve));
+      return name === 'inside.example' ? ['93.184.216.34', '10.0.0.7'] : ['127.0.0.1'];
+    },
+  },
 );
+/** Lookups that wait for an answer. */
+const mute: ((addresses: string[]) => void)[] = [];
 const guardedMerchant = await addMerchant(guarded);
 
 type Problem = { code: string; errors?: { pointer?: string; parameter?: string; detail: string }[] };
@@ -184,6 +192,19 @@ test('sixteen endpoints are the most, also when twenty are asked for at once', a
     authorization,
     body: { url: receiver.url },
   });
+});
+
+test('of one merchant sixteen addresses are looked up at once, and the next is refused without waiting', async () => {
+  const create = ({ authorization }: { authorization: string }, name: string) =>
+    call(guarded, 'POST', path, { authorization, body: { url: `https://${name}/` } });
+  const waiting = Array.from({ length: 16 }, () => create(guardedMerchant, 'mute.example'));
+  await until('all of them wait', () => mute.length === 16);
+  const refused = await create(guardedMerchant, 'mute.example');
+  assert.deepEqual([refused.statusCode, refused.json<Problem>().code], [409, 'webhook_lookups_in_progress']);
+  assert.equal((await create(await addMerchant(guarded), '93.184.216.34')).statusCode, 201);
+  for (const answer of mute.splice(0)) answer([]);
+  for (const { statusCode } of await Promise.all(waiting)) assert.equal(statusCode, 422);
+  assert.equal((await create(guardedMerchant, '93.184.216.34')).statusCode, 201);
 });
 
 test('credentials without the scope, or none at all, get nowhere', async () => {

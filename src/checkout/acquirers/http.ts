@@ -3,6 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseJson } from '../../platform/json.ts';
 import type { Logger } from '../../platform/log.ts';
+import { lookUpBySystem } from '../../platform/name-lookup.ts';
 import { callOutgoing, OutgoingFailed, OutgoingRefused, type Resolve } from '../../platform/outgoing.ts';
 import {
   type Acquirer,
@@ -131,7 +132,7 @@ export function createHttpAcquirer(options: HttpAcquirerOptions): Acquirer {
     let heard: Heard<Static<Schema> | Static<Final>>;
     try {
       const request = { method: 'POST', url: `${base}/${call.call}`, headers, body } as const;
-      heard = read(await callOutgoing(request, policy, options.resolve), answers);
+      heard = read(await callOutgoing(request, policy, options.resolve ?? lookUpBySystem), answers);
     } catch (error) {
       heard = silence(error);
     }

@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
+import { lookUpBySystem } from '../../platform/name-lookup.ts';
 import { callOutgoing, OutgoingFailed, OutgoingRefused } from '../../platform/outgoing.ts';
 import { type SmsConfig, SmsFailed, type SmsSender } from './sender.ts';
 
@@ -18,7 +19,7 @@ export function createHttpSender(config: Extract<SmsConfig, { kind: 'http' }>): 
       const headers = { 'content-type': 'application/json', ...signature(config.secret, id, body) };
       const request = { method: 'POST', url: config.url, headers, body } as const;
 
-      const { status } = await callOutgoing(request, policy).catch(failed);
+      const { status } = await callOutgoing(request, policy, lookUpBySystem).catch(failed);
       if (status < 200 || status > 299)
         throw new SmsFailed(`The SMS gateway answered with status ${status}.`);
     },

@@ -14,7 +14,7 @@ const refuse = refuserOf(commonRefusals);
 const schema = {
   summary: 'Send events again',
   description:
-    'One event by its `eventId`, or all that the endpoint wants from `from` up to, but not including, `to` (now by default); 10,000 at most. They keep their ids.',
+    'One event by its `eventId`, or all that the endpoint wants from `from` up to, but not including, `to` (now by default); 10,000 at most. It reaches a minute further back than `from`, because an event bears the time at which the work on its payment began. They keep their ids.',
   tags: ['Webhooks'],
   security: merchantSecurity,
   params: IdParams,

@@ -91,12 +91,16 @@ export async function saveNewSecret(
     where owner = ${ownerKey(endpoint.owner)} and endpoint_id = ${endpoint.id}`);
 }
 
-/** An endpoint goes together with what it was still to be told. */
+/** All that waits for it is to begin anew, from the first object on. */
+export async function saveRestart(tx: Transaction, endpoint: Endpoint, at: Date): Promise<void> {
+  await tx.run(sql`
+    update webhooks.endpoints set enabled_at = ${at}, restart_after = '00000000-0000-0000-0000-000000000000'
+    where owner = ${ownerKey(endpoint.owner)} and endpoint_id = ${endpoint.id}`);
+}
+
+/** What waits for it is not sent any more, and is left to be deleted. */
 export async function deleteEndpoint(tx: Transaction, owner: Owner, id: string): Promise<boolean> {
   const deleted = await tx.run(sql`
-    with waiting as (
-      delete from webhooks.queue where owner = ${ownerKey(owner)} and endpoint_id = ${id}
-    )
     delete from webhooks.endpoints where owner = ${ownerKey(owner)} and endpoint_id = ${id}`);
   return deleted === 1;
 }

@@ -1,7 +1,7 @@
 import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
 import type { EventKey } from '../deps.ts';
 import type { Endpoint } from '../domain/endpoint.ts';
-import { ownerKey } from '../domain/owner.ts';
+import { type Owner, ownerKey } from '../domain/owner.ts';
 import type { Delivery } from './deliveries.ts';
 import type { SealedSecrets } from './endpoints.ts';
 
@@ -13,8 +13,10 @@ export type Claim = SealedSecrets & {
   sequence: bigint;
   eventId: string;
   type: string;
-  /** Counts this one. It also tells whether the claim still is ours: whoever takes it later counts on. */
+  /** Counts this one. */
   attempts: number;
+  /** Tells whether the claim still is ours: whoever takes it later has until later. */
+  leaseUntil: Date;
   queuedAt: Date;
   url: string;
 };
@@ -82,8 +84,8 @@ export async function claimDue(
     from taken join webhooks.endpoints e on e.owner = taken.owner and e.endpoint_id = taken.endpoint_id
     where q.owner = taken.owner and q.endpoint_id = taken.endpoint_id and q.object_id = taken.object_id
       and q.sequence = taken.sequence
-    returning q.owner, q.endpoint_id, q.object_id, q.sequence, q.event_id, q.type, q.attempts, q.queued_at, e.url,
-      e.secret_sealed, e.previous_secret_sealed, e.previous_secret_expires_at`);
+    returning q.owner, q.endpoint_id, q.object_id, q.sequence, q.event_id, q.type, q.attempts, q.lease_until,
+      greatest(q.queued_at, e.enabled_at) as queued_at, e.url, e.secret_sealed, e.previous_secret_sealed, e.previous_secret_expires_at`);
 }
 
 /** Writes down how a delivery went. Tells since when the endpoint had been failing before this. */
@@ -98,11 +100,15 @@ export async function settle(
     with done as (
       delete from webhooks.queue
       where owner = ${claim.owner} and endpoint_id = ${claim.endpointId} and object_id = ${claim.objectId}
-        and sequence = ${claim.sequence} and attempts = ${claim.attempts} and ${next}::timestamptz is null
+        and sequence = ${claim.sequence} and lease_until = ${claim.leaseUntil} and ${next}::timestamptz is null
     ), postponed as (
-      update webhooks.queue set due_at = ${next}::timestamptz, lease_until = null
+      update webhooks.queue q set lease_until = null, due_at = case when exists (
+        select from webhooks.queue earlier
+        where earlier.owner = q.owner and earlier.endpoint_id = q.endpoint_id and earlier.object_id = q.object_id
+          and earlier.sequence < q.sequence
+      ) then 'infinity' else ${next}::timestamptz end
       where owner = ${claim.owner} and endpoint_id = ${claim.endpointId} and object_id = ${claim.objectId}
-        and sequence = ${claim.sequence} and attempts = ${claim.attempts} and ${next}::timestamptz is not null
+        and sequence = ${claim.sequence} and lease_until = ${claim.leaseUntil} and ${next}::timestamptz is not null
     ), logged as (
       insert into webhooks.deliveries (owner, endpoint_id, delivery_id, at, event_id, type, attempt, result,
         response_status, response_body, duration_ms, detail, next_attempt_at)
@@ -113,6 +119,7 @@ export async function settle(
       update webhooks.endpoints set failing_since = case when ${delivered} then null else ${at}::timestamptz end
       where owner = ${claim.owner} and endpoint_id = ${claim.endpointId}
         and (failing_since is not null) = ${delivered}
+        and url = ${claim.url} -- what was heard from the address before says nothing about a new one
     )
     select failing_since from webhooks.endpoints
     where owner = ${claim.owner} and endpoint_id = ${claim.endpointId}`);
@@ -131,31 +138,141 @@ export async function makeNextDue(tx: Transaction, claim: Claim, at: Date): Prom
         where owner = ${claim.owner} and endpoint_id = ${claim.endpointId} and object_id = ${claim.objectId})`);
 }
 
-/** Queues events anew. One that waits already is tried at once. */
+/** Whether an owner has so many events waiting, at all of its endpoints. Others who ask wait until the transaction ends. */
+export async function lockHasWaiting(tx: Transaction, owner: Owner, most: number): Promise<boolean> {
+  await tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`webhooks ${ownerKey(owner)}`}, 0))`);
+  const { waiting } = await tx.one<{ waiting: number }>(sql`
+    select count(*)::int as waiting
+    from (select from webhooks.queue where owner = ${ownerKey(owner)} limit ${most}) rows`);
+  return waiting >= most;
+}
+
+/**
+ * Queues events anew. One that waits already begins anew and, if it is the first of its object, is tried at once;
+ * one that is under way is left alone. Of each object only the first event is due: whoever looks for what is due would
+ * otherwise walk past all that stand behind it, each time, while every other owner waits.
+ */
 export async function queueEvents(
   tx: Transaction,
   endpoint: Endpoint,
   events: readonly EventKey[],
   at: Date,
 ): Promise<void> {
+  const firsts = new Map<string, bigint>();
+  for (const { objectId, sequence } of events) {
+    const first = firsts.get(objectId);
+    if (first === undefined || sequence < first) firsts.set(objectId, sequence);
+  }
+  const waiting = await lockFirsts(tx, endpoint, [...firsts.keys()].sort());
+  const overtaken = waiting.filter(({ objectId, sequence }) => sequence > (firsts.get(objectId) ?? sequence));
+  for (const { objectId, sequence } of waiting) {
+    if (sequence < (firsts.get(objectId) ?? sequence)) firsts.set(objectId, sequence);
+  }
   await tx.run(sql`
     insert into webhooks.queue as q
       (owner, endpoint_id, object_id, sequence, event_id, type, queued_at, due_at)
-    select ${ownerKey(endpoint.owner)}, ${endpoint.id}, e.object_id, e.sequence, e.event_id, e.type, ${at}, ${at}
+    select ${ownerKey(endpoint.owner)}, ${endpoint.id}, e.object_id, e.sequence, e.event_id, e.type, ${at},
+      case when e.is_first then ${at}::timestamptz else 'infinity' end
     from unnest(${events.map((event) => event.objectId)}::uuid[], ${events.map((event) => event.sequence)}::bigint[],
-      ${events.map((event) => event.eventId)}::uuid[], ${events.map((event) => event.type)}::text[])
-      as e (object_id, sequence, event_id, type)
+      ${events.map((event) => event.eventId)}::uuid[], ${events.map((event) => event.type)}::text[],
+      ${events.map((event) => event.sequence === firsts.get(event.objectId))}::boolean[])
+      as e (object_id, sequence, event_id, type, is_first)
     order by e.object_id, e.sequence
     on conflict (owner, object_id, endpoint_id, sequence) do update
-    set queued_at = excluded.queued_at, due_at = least(q.due_at, excluded.due_at)`);
+    set queued_at = excluded.queued_at, attempts = 0,
+      due_at = case when excluded.due_at = 'infinity' then 'infinity' else least(q.due_at, excluded.due_at) end
+    where q.lease_until is null or q.lease_until <= ${at}`);
+  await tx.run(sql`
+    update webhooks.queue q set due_at = 'infinity'
+    from unnest(${overtaken.map((first) => first.objectId)}::uuid[],
+      ${overtaken.map((first) => first.sequence)}::bigint[]) as o (object_id, sequence)
+    where q.owner = ${ownerKey(endpoint.owner)} and q.endpoint_id = ${endpoint.id} and q.object_id = o.object_id
+      and q.sequence = o.sequence and (q.lease_until is null or q.lease_until <= ${at})`);
 }
 
-/** For an endpoint that is enabled again: what was left waiting begins anew. */
-export async function restartQueue(tx: Transaction, endpoint: Endpoint, at: Date): Promise<void> {
+type First = { objectId: string; sequence: bigint };
+
+/** The first event of each object that has one waiting. None leaves the queue before the transaction ends. */
+async function lockFirsts(
+  tx: Transaction,
+  endpoint: Endpoint,
+  objectIds: readonly string[],
+): Promise<First[]> {
+  await tx.run(
+    sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
+  );
+  return tx.many<First>(sql`
+    select first.object_id, first.sequence
+    from unnest(${objectIds}::uuid[]) as o (object_id) cross join lateral (
+      select q.object_id, q.sequence from webhooks.queue q
+      where q.owner = ${ownerKey(endpoint.owner)} and q.endpoint_id = ${endpoint.id} and q.object_id = o.object_id
+      order by q.sequence limit 1 for update
+    ) first`);
+}
+
+export type Restart = { owner: string; endpointId: string };
+
+/** An endpoint that was enabled again and has not yet taken up all that waited for it. */
+export async function findRestart(db: Queryable): Promise<Restart | undefined> {
+  return db.maybeOne<Restart>(sql`
+    select owner, endpoint_id from webhooks.endpoints
+    where restart_after is not null and status = 'enabled' order by enabled_at limit 1`);
+}
+
+/**
+ * Of the next so many objects of an endpoint, the first event begins anew and is due. What stands behind it follows by
+ * itself. One that somebody holds is passed over: it is under way, or just being queued anew.
+ */
+export async function restartSome(
+  tx: Transaction,
+  { owner, endpointId }: Restart,
+  at: Date,
+  limit: number,
+): Promise<void> {
+  await tx.run(
+    sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
+  );
   await tx.run(sql`
-    update webhooks.queue set attempts = 0, queued_at = ${at}, due_at = ${at}
-    where owner = ${ownerKey(endpoint.owner)} and endpoint_id = ${endpoint.id}
-      and (lease_until is null or lease_until <= ${at})`);
+    with endpoint as materialized (
+      select restart_after from webhooks.endpoints
+      where owner = ${owner} and endpoint_id = ${endpointId} and status = 'enabled' and restart_after is not null
+      for no key update skip locked
+    ), firsts as materialized (
+      select distinct on (q.object_id) q.object_id, q.sequence from webhooks.queue q
+      where q.owner = ${owner} and q.endpoint_id = ${endpointId} and q.object_id > (select restart_after from endpoint)
+      order by q.object_id, q.sequence limit ${limit}
+    ), free as materialized (
+      select q.object_id, q.sequence from firsts join webhooks.queue q
+        on q.owner = ${owner} and q.endpoint_id = ${endpointId}
+        and q.object_id = firsts.object_id and q.sequence = firsts.sequence
+      where q.lease_until is null or q.lease_until <= ${at}
+      for update of q skip locked
+    ), restarted as (
+      update webhooks.queue q set attempts = 0, due_at = ${at} from free
+      where q.owner = ${owner} and q.endpoint_id = ${endpointId}
+        and q.object_id = free.object_id and q.sequence = free.sequence
+    )
+    update webhooks.endpoints e
+    set restart_after = (select object_id from firsts order by object_id offset ${limit - 1} limit 1)
+    where e.owner = ${owner} and e.endpoint_id = ${endpointId} and exists (select from endpoint)`);
+}
+
+/** In the order of the key, like everybody who holds several rows at once. Tells how many went. */
+export async function deleteWaiting(
+  db: Queryable,
+  owner: Owner,
+  endpointId: string,
+  limit: number,
+): Promise<number> {
+  return db.run(sql`
+    with waiting as materialized (
+      select object_id, sequence from webhooks.queue
+      where owner = ${ownerKey(owner)} and endpoint_id = ${endpointId}
+      order by object_id, sequence limit ${limit} for update
+    )
+    delete from webhooks.queue q using waiting
+    where q.owner = ${ownerKey(owner)} and q.endpoint_id = ${endpointId}
+      and q.object_id = waiting.object_id and q.sequence = waiting.sequence`);
 }
 
 /** What waits for an endpoint that was disabled that long ago, or is gone, goes. */
