@@ -50,7 +50,11 @@ export async function startTestApp(
     level: config.server.logLevel,
     destination: { write: (line) => void logLines.push(line) },
   });
-  const db = openDatabase({ url, poolSize: config.database.poolSize, onConnectionError: (err) => log.warn({ err }, 'lost') });
+  const db = openDatabase({
+    url,
+    poolSize: config.database.poolSize,
+    onConnectionError: (err) => log.warn({ err }, 'lost'),
+  });
   const metrics = createMetrics(db);
   const clock = createTestClock();
   const texts: TestApp['texts'] = [];
