@@ -53,15 +53,19 @@ async function openShop(): Promise<Shop> {
   };
 }
 
-/** As many objects as asked for, each with events 1 to `each`, written as a change writes them. */
+/** As many objects as asked for, each with events 1 to `each`, written as a change writes them, a few at a time. */
 async function addEvents(shop: Shop, objects: number, each: number): Promise<void> {
-  await db.run(sql`
-    insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
-    select ${shop.merchantId}, overlay(${deps.newId()}::text placing lpad(object::text, 12, '0') from 25)::uuid, sequence,
-      overlay(${deps.newId()}::text placing lpad((object * 100 + sequence)::text, 12, '0') from 25)::uuid,
-      'payment.updated', json_build_object('sequence', sequence, 'object', object)::text, ${clock.now()}
-    from generate_series(1, ${objects}::int) object, generate_series(1, ${each}::int) sequence
-    order by object, sequence`);
+  const ids = [deps.newId(), deps.newId()];
+  for (let from = 1; from <= objects; from += 250) {
+    const to = Math.min(objects, from + 249);
+    await db.run(sql`
+      insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
+      select ${shop.merchantId}, overlay(${ids[0]}::text placing lpad(object::text, 12, '0') from 25)::uuid, sequence,
+        overlay(${ids[1]}::text placing lpad((object * 100 + sequence)::text, 12, '0') from 25)::uuid,
+        'payment.updated', json_build_object('sequence', sequence, 'object', object)::text, ${clock.now()}
+      from generate_series(${from}::int, ${to}::int) object, generate_series(1, ${each}::int) sequence
+      order by object, sequence`);
+  }
 }
 
 type Queue = { rows: number; objects: number; due: number; dueFirsts: number };
@@ -144,7 +148,7 @@ test('a range is refused when more than fifty thousand events would wait, and on
       insert into webhooks.queue (owner, endpoint_id, object_id, sequence, event_id, type, queued_at, due_at)
       select ${`merchant:${shop.merchantId}`}, ${shop.endpoint.id}, ${deps.newId()}, n, ${deps.newId()}, 'payment.updated',
         ${clock.now()}, 'infinity' from generate_series(1, ${rows}::int) n`);
-  await fill(49_998);
+  for (const rows of [...Array(9).fill(5_000), 4_998]) await fill(rows);
   const range = { from: clock.now().toISOString(), to: new Date(clock.now().getTime() + 1).toISOString() };
   assert.equal((await shop.send('POST', `${shop.path}/replay`, range)).statusCode, 202);
   await fill(1);
@@ -315,4 +319,28 @@ test('three days of failures at a former address do not disable the new one', as
   assert.ok(claim);
   await deliver(settling, claim);
   assert.equal((await shop.send('GET', shop.path)).json<EndpointAnswer>().status, 'enabled');
+});
+
+test('endpoints that do not answer leave a place to the others of their owner', async () => {
+  const shop = await openShop();
+  const second = await addEndpoint(service, { url: shop.receiver.url }, shop.authorization);
+  await addEvents(shop, 12, 1);
+  clock.move(1);
+  const healthy = await startReceiver();
+  const third = await addEndpoint(service, { url: healthy.url }, shop.authorization);
+  await addEvents(shop, 2, 1);
+  const claims = await takeDue(deps, 100);
+  const of = (id: string) => claims.filter((claim) => claim.endpointId === id);
+  assert.equal(claims.length, 16);
+  assert.deepEqual([of(shop.endpoint.id).length, of(second.id).length, of(third.id).length], [7, 7, 2]);
+
+  // All sixteen places are taken. The first that is free goes to the endpoint that has the fewest.
+  for (const claim of of(third.id)) await deliver(deps, claim);
+  await addEvents(shop, 3, 1);
+  const next = await takeDue(deps, 100);
+  assert.deepEqual(
+    next.map((claim) => claim.endpointId),
+    [third.id, third.id],
+  );
+  await db.run(sql`delete from webhooks.queue where owner = ${`merchant:${shop.merchantId}`}`);
 });
