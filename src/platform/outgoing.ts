@@ -25,12 +25,15 @@ export type OutgoingAnswer = {
 /** From a name to all of its addresses. Nobody waits for them after the deadline. */
 export type Resolve = (name: string, deadline: AbortSignal) => Promise<readonly string[]>;
 
+// One sentence for both: told apart, they would let whoever registers addresses ask which names our own network knows.
+const noPublicHost = 'The host of the address does not exist or is not public.';
+
 const refusals = {
   url_invalid: 'The address is not a valid URL.',
   scheme_not_allowed: 'The address must begin with https://.',
   credentials_in_url: 'The address must not contain a user name or a password.',
-  address_not_allowed: 'The host of the address resolves to an address that is not public.',
-  name_not_found: 'The host name of the address does not exist.',
+  address_not_allowed: noPublicHost,
+  name_not_found: noPublicHost,
 } as const;
 
 const failures = {

@@ -285,10 +285,7 @@ test('an address that the guard does not let through is refused, and the partner
   const strict = backchannelLogoutJob({ ...logoutDeps, outgoing: { ...outgoing, allowPrivate: false } });
   const cases = [
     [partner.url, 'The address must begin with https://.'],
-    [
-      partner.url.replace('http:', 'https:'),
-      'The host of the address resolves to an address that is not public.',
-    ],
+    [partner.url.replace('http:', 'https:'), 'The host of the address does not exist or is not public.'],
   ] as const;
   for (const [address, detail] of cases) {
     const notice = await loggedOut(address);

@@ -278,13 +278,15 @@ test('a name that does not exist is refused, and a resolver in trouble is a fail
   }
 });
 
-test('a refusal does not tell what the name resolved to', async () => {
-  const refused = await get('https://hooks.example/', production, resolver(['10.9.8.7'])).catch(
-    (error: unknown) => error,
-  );
-  assert.ok(refused instanceof OutgoingRefused);
-  assert.equal(refused.message, 'The host of the address resolves to an address that is not public.');
-  assert.equal(refused.cause, undefined);
+test('a refusal tells neither what the name resolved to nor whether there is such a name', async () => {
+  for (const addresses of [['10.9.8.7'], []]) {
+    const refused = await get('https://hooks.example/', production, resolver(addresses)).catch(
+      (error: unknown) => error,
+    );
+    assert.ok(refused instanceof OutgoingRefused);
+    assert.equal(refused.message, 'The host of the address does not exist or is not public.');
+    assert.equal(refused.cause, undefined);
+  }
 });
 
 test('the connection goes to the checked address and carries the Host of the name', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/platform/db.ts';
+import { deriveKey } from '../../src/platform/seal.ts';
 import { deliver, takeDue } from '../../src/webhooks/deliver.ts';
 import { startTestApp } from '../support/app.ts';
 import {
@@ -53,15 +54,19 @@ async function openShop(): Promise<Shop> {
   };
 }
 
-/** As many objects as asked for, each with events 1 to `each`, written as a change writes them. */
+/** As many objects as asked for, each with events 1 to `each`, written as a change writes them, a few at a time. */
 async function addEvents(shop: Shop, objects: number, each: number): Promise<void> {
-  await db.run(sql`
-    insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
-    select ${shop.merchantId}, overlay(${deps.newId()}::text placing lpad(object::text, 12, '0') from 25)::uuid, sequence,
-      overlay(${deps.newId()}::text placing lpad((object * 100 + sequence)::text, 12, '0') from 25)::uuid,
-      'payment.updated', json_build_object('sequence', sequence, 'object', object)::text, ${clock.now()}
-    from generate_series(1, ${objects}::int) object, generate_series(1, ${each}::int) sequence
-    order by object, sequence`);
+  const ids = [deps.newId(), deps.newId()];
+  for (let from = 1; from <= objects; from += 250) {
+    const to = Math.min(objects, from + 249);
+    await db.run(sql`
+      insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
+      select ${shop.merchantId}, overlay(${ids[0]}::text placing lpad(object::text, 12, '0') from 25)::uuid, sequence,
+        overlay(${ids[1]}::text placing lpad((object * 100 + sequence)::text, 12, '0') from 25)::uuid,
+        'payment.updated', json_build_object('sequence', sequence, 'object', object)::text, ${clock.now()}
+      from generate_series(${from}::int, ${to}::int) object, generate_series(1, ${each}::int) sequence
+      order by object, sequence`);
+  }
 }
 
 type Queue = { rows: number; objects: number; due: number; dueFirsts: number };
@@ -144,7 +149,7 @@ test('a range is refused when more than fifty thousand events would wait, and on
       insert into webhooks.queue (owner, endpoint_id, object_id, sequence, event_id, type, queued_at, due_at)
       select ${`merchant:${shop.merchantId}`}, ${shop.endpoint.id}, ${deps.newId()}, n, ${deps.newId()}, 'payment.updated',
         ${clock.now()}, 'infinity' from generate_series(1, ${rows}::int) n`);
-  await fill(49_998);
+  for (const rows of [...Array(9).fill(5_000), 4_998]) await fill(rows);
   const range = { from: clock.now().toISOString(), to: new Date(clock.now().getTime() + 1).toISOString() };
   assert.equal((await shop.send('POST', `${shop.path}/replay`, range)).statusCode, 202);
   await fill(1);
@@ -315,4 +320,55 @@ test('three days of failures at a former address do not disable the new one', as
   assert.ok(claim);
   await deliver(settling, claim);
   assert.equal((await shop.send('GET', shop.path)).json<EndpointAnswer>().status, 'enabled');
+});
+
+test('endpoints that do not answer leave a place to the others of their owner', async () => {
+  const shop = await openShop();
+  const second = await addEndpoint(service, { url: shop.receiver.url }, shop.authorization);
+  await addEvents(shop, 12, 1);
+  clock.move(1);
+  const healthy = await startReceiver();
+  const third = await addEndpoint(service, { url: healthy.url }, shop.authorization);
+  await addEvents(shop, 2, 1);
+  const claims = await takeDue(deps, 100);
+  const of = (id: string) => claims.filter((claim) => claim.endpointId === id);
+  assert.equal(claims.length, 16);
+  assert.deepEqual([of(shop.endpoint.id).length, of(second.id).length, of(third.id).length], [7, 7, 2]);
+
+  // All sixteen places are taken. The first that is free goes to the endpoint that has the fewest.
+  for (const claim of of(third.id)) await deliver(deps, claim);
+  await addEvents(shop, 3, 1);
+  const next = await takeDue(deps, 100);
+  assert.deepEqual(
+    next.map((claim) => claim.endpointId),
+    [third.id, third.id],
+  );
+  await db.run(sql`delete from webhooks.queue where owner = ${`merchant:${shop.merchantId}`}`);
+});
+
+test('a delivery that cannot even be sent is in the log, and is tried again after the usual pause', async () => {
+  const shop = await openShop();
+  await shop.pay();
+  const withWrongKey = {
+    ...deps,
+    secretsKey: deriveKey('another secret than that of the service', 'webhook secrets'),
+  };
+  await deliverAllDue(withWrongKey);
+  const { items } = (await shop.send('GET', `${shop.path}/deliveries`)).json<{
+    items: { result: string; detail: string; nextAttemptAt: string | null }[];
+  }>();
+  assert.deepEqual(
+    items.map(({ result, detail }) => [result, detail]),
+    [['failed', 'It was not sent, because of a fault on our side.']],
+  );
+  assert.ok(items[0]?.nextAttemptAt);
+  assert.equal(
+    (await shop.send('GET', shop.path)).json<EndpointAnswer>().failingSince,
+    null,
+    'it is not to blame',
+  );
+  assert.match(service.logLines.join(''), /webhook could not be sent/);
+  clock.move(10_000);
+  await deliverAllDue(deps);
+  assert.equal(shop.receiver.received.length, 1);
 });

@@ -33,8 +33,8 @@ export async function lockClaims(tx: Transaction): Promise<boolean> {
 
 /**
  * Takes what is due, at most `limit` in all. Of the events of one object at one endpoint only the first can be taken,
- * and none while another is under way. Endpoints take turns: each gets one before any gets its second, so that a long
- * queue holds nobody up. The walk from endpoint to endpoint costs one look into the index for each that has a queue,
+ * and none while another is under way. Endpoints take turns: each gets one before any gets its second, those under
+ * way counted in, so that a long queue holds nobody up, and no endpoint the others of its owner. The walk from endpoint to endpoint costs one look into the index for each that has a queue,
  * however long the queues are.
  */
 export async function claimDue(
@@ -53,17 +53,18 @@ export async function claimDue(
     ), under_way as materialized (
       select owner, endpoint_id from webhooks.queue where lease_until is not null and lease_until > ${wish.now}
     ), receivers as (
-      select e.owner, e.endpoint_id,
-        case when e.failing_since is null then ${wish.perEndpoint}::int else ${wish.perFailingEndpoint}::int end - (
-          select count(*)::int from under_way u where u.owner = e.owner and u.endpoint_id = e.endpoint_id
-        ) as room,
+      select e.owner, e.endpoint_id, busy.places,
+        case when e.failing_since is null then ${wish.perEndpoint}::int else ${wish.perFailingEndpoint}::int end
+          - busy.places as room,
         ${wish.perOwner}::int - (select count(*)::int from under_way u where u.owner = e.owner) as room_of_owner
       from walk join webhooks.endpoints e on e.owner = walk.owner and e.endpoint_id = walk.endpoint_id
+      cross join lateral (
+        select count(*)::int as places from under_way u where u.owner = e.owner and u.endpoint_id = e.endpoint_id
+      ) busy
       where e.status = 'enabled'
     ), due as (
-      select heads.*, receivers.room_of_owner,
-        row_number() over (partition by heads.owner order by heads.due_at, heads.endpoint_id) as turn_of_owner,
-        row_number() over (partition by heads.owner, heads.endpoint_id order by heads.due_at) as turn
+      select heads.*, receivers.room_of_owner, receivers.places + row_number() over (
+        partition by heads.owner, heads.endpoint_id order by heads.due_at) as turn
       from receivers cross join lateral (
         select q.owner, q.endpoint_id, q.object_id, q.sequence, q.due_at from webhooks.queue q
         where q.owner = receivers.owner and q.endpoint_id = receivers.endpoint_id
@@ -76,8 +77,10 @@ export async function claimDue(
             offset 0) -- asked for each row by its key; turned into a join it would read the whole queue
         order by q.due_at limit greatest(receivers.room, 0)
       ) heads
+    ), due_of_owner as (
+      select due.*, row_number() over (partition by owner order by turn, due_at, endpoint_id) as turn_of_owner from due
     ), taken as (
-      select owner, endpoint_id, object_id, sequence from due where turn_of_owner <= room_of_owner
+      select owner, endpoint_id, object_id, sequence from due_of_owner where turn_of_owner <= room_of_owner
       order by turn, due_at limit ${wish.limit}
     )
     update webhooks.queue q set lease_until = ${wish.leaseUntil}, attempts = q.attempts + 1
@@ -88,11 +91,12 @@ export async function claimDue(
       greatest(q.queued_at, e.enabled_at) as queued_at, e.url, e.secret_sealed, e.previous_secret_sealed, e.previous_secret_expires_at`);
 }
 
-/** Writes down how a delivery went. Tells since when the endpoint had been failing before this. */
+/** Writes down how a delivery went, and what it says about the endpoint. Tells since when that had been failing before. */
 export async function settle(
   tx: Transaction,
   claim: Claim,
   delivery: Delivery,
+  wasSent: boolean,
 ): Promise<{ failingSince: Date | null } | undefined> {
   const { at, nextAttemptAt: next } = delivery;
   const delivered = delivery.result === 'delivered';
@@ -118,7 +122,7 @@ export async function settle(
     ), health as (
       update webhooks.endpoints set failing_since = case when ${delivered} then null else ${at}::timestamptz end
       where owner = ${claim.owner} and endpoint_id = ${claim.endpointId}
-        and (failing_since is not null) = ${delivered}
+        and (failing_since is not null) = ${delivered} and ${wasSent}
         and url = ${claim.url} -- what was heard from the address before says nothing about a new one
     )
     select failing_since from webhooks.endpoints
