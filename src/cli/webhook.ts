@@ -149,7 +149,9 @@ export function webhookCommands(program: Command): void {
       json: { endpoint: exampleEndpoint, secret: exampleSecret },
       more: onlyOnce,
     }),
-  ).action(onWebhooks(rotate));
+  )
+    .option('--force', 'although the secret before is still in use: it ends at once')
+    .action(onWebhooks(rotate));
   for (const [verb, about] of [
     ['disable', 'send nothing more to an address; what waits is kept for a while'],
     ['enable', 'send to an address again, beginning with what waits'],
@@ -346,8 +348,14 @@ function replayWish({ eventId, from, to }: { eventId?: string; from?: Date; to?:
   throw new OperatorRefusal('given', 'Give either --event-id, or --from and a later --to.');
 }
 
-async function rotate(deps: WebhookDeps, actor: string, _: object, of: Owner, id: string): Promise<Answer> {
-  return withSecret(await rotateSecret(deps, of, id, actor));
+async function rotate(
+  deps: WebhookDeps,
+  actor: string,
+  options: { force?: true },
+  of: Owner,
+  id: string,
+): Promise<Answer> {
+  return withSecret(await rotateSecret(deps, of, id, actor, { force: options.force ?? false }));
 }
 
 function withSecret({ endpoint, secret }: { endpoint: Endpoint; secret: string }): Answer {

@@ -118,12 +118,17 @@ export async function rotateKeys(options: {
   actor?: string;
 }): Promise<string[]> {
   const now = options.now();
-  if (!options.force && (await plan(options.db, now)).length === 0) return [];
+  const planned = await plan(options.db, now, options.force);
+  if (!options.force && planned.length === 0) return [];
+  // Before the transaction: on a busy machine an RSA key takes longer than a transaction may stand still.
+  const pairs = new Map<Algorithm, KeyPair>();
+  for (const { alg } of planned) pairs.set(alg, await newKeyPair(alg));
   return options.db.transaction(async (tx) => {
     await lockSigningKeys(tx);
     const made: string[] = [];
     for (const { alg, activatesAt } of await plan(tx, now, options.force)) {
-      const key = await generateKey(alg, now, activatesAt, options.wrappingKey);
+      const pair = pairs.get(alg) ?? (await newKeyPair(alg));
+      const key = sealedKey(pair, alg, { createdAt: now, activatesAt, wrappingKey: options.wrappingKey });
       await insertSigningKey(tx, key);
       made.push(key.kid);
     }
@@ -170,19 +175,19 @@ async function plan(
   });
 }
 
-async function generateKey(
+type KeyPair = { publicKey: KeyObject; privateKey: KeyObject };
+
+function sealedKey(
+  { publicKey, privateKey }: KeyPair,
   alg: Algorithm,
-  createdAt: Date,
-  activatesAt: Date,
-  wrappingKey: PurposeKey,
-): Promise<SigningKeyRow> {
-  const { publicKey, privateKey } = await newKeyPair(alg);
+  { createdAt, activatesAt, wrappingKey }: { createdAt: Date; activatesAt: Date; wrappingKey: PurposeKey },
+): SigningKeyRow {
   const kid = randomUUID();
   const privateSealed = seal(wrappingKey, privateKey.export({ type: 'pkcs8', format: 'der' }), kid);
   return { kid, alg, publicJwk: publicKey.export({ format: 'jwk' }), privateSealed, createdAt, activatesAt };
 }
 
-function newKeyPair(alg: Algorithm): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> {
+function newKeyPair(alg: Algorithm): Promise<KeyPair> {
   switch (alg) {
     case 'ES256':
       return generateKeyPair('ec', { namedCurve: 'P-256' });

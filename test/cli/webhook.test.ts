@@ -36,6 +36,8 @@ test('an endpoint is added, tested, looked at, switched off and on, and its secr
 
   const rotated = await cli.json<Added>(`webhook rotate-secret ${one} --actor aysel`);
   assert.notEqual(rotated.secret, secret);
+  await cli.allRefused([[`webhook rotate-secret ${one}`, 1, /./]]);
+  await cli.json(`webhook rotate-secret ${one} --force`);
   assert.equal(
     (await cli.json<{ endpoint: Endpoint }>(`webhook disable ${one}`)).endpoint.status,
     'disabled',
