@@ -280,6 +280,20 @@ export function takeNoBody(app: FastifyInstance): void {
   });
 }
 
+/** For calls that need nothing and may be given something: an empty body will do, whatever type it is said to have. */
+export function takeOptionalJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: 1024 }, async (_: unknown, body: string) => {
+    if (body.trim() === '') return undefined;
+    try {
+      return parseJson(body);
+    } catch (error) {
+      if (error instanceof JsonRefused) throw refuse('invalid_request', error.message);
+      throw error;
+    }
+  });
+}
+
 /** Restricts the routes registered in a scope to one host; `undefined` leaves them open to all. */
 export function routesOfHost(host: string | undefined) {
   return (route: { constraints?: object }) => {

@@ -177,18 +177,25 @@ async function deleteWhatWaits(deps: WebhookDeps, owner: Owner, id: string): Pro
   }
 }
 
-/** From now on both secrets sign, so that no receiver misses one while it changes over. */
+/**
+ * From now on both secrets sign, so that no receiver misses one while it changes over. During that time another new
+ * secret would end the one that the receiver still holds, and has to be forced: for when both have become known.
+ */
 export async function rotateSecret(
   deps: WebhookDeps,
   owner: Owner,
   id: string,
   actor: string,
+  { force = false }: { force?: boolean } = {},
 ): Promise<EndpointWithSecret> {
   return deps.db.transaction(async (tx) => {
     const endpoint = await lockEndpoint(tx, owner, id);
     if (!endpoint) throw refuse('webhook_endpoint_not_found');
+    const now = deps.now();
+    const isRotating = endpoint.previousSecretExpiresAt !== null && endpoint.previousSecretExpiresAt > now;
+    if (isRotating && !force) throw refuse('webhook_rotation_in_progress');
     const secret = newSecret(deps, id);
-    const previousUntil = new Date(deps.now().getTime() + rotationMs);
+    const previousUntil = new Date(now.getTime() + rotationMs);
     await saveNewSecret(tx, endpoint, { sealed: secret.sealed, previousUntil });
     await note(deps, tx, endpoint, actor, 'webhook.secret_rotated');
     return { endpoint: { ...endpoint, previousSecretExpiresAt: previousUntil }, secret: secret.text };

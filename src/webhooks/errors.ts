@@ -8,6 +8,10 @@ export const webhookRefusals = {
   webhook_endpoints_exhausted: [422, 'There are sixteen webhook endpoints already; delete one first.'],
   webhook_endpoint_disabled: [409, 'The webhook endpoint is disabled; enable it first.'],
   webhook_test_in_progress: [409, 'A test of this webhook endpoint is under way.'],
+  webhook_rotation_in_progress: [
+    409,
+    'The webhook endpoint was given a new secret within the last 24 hours; `force` ends the one before it.',
+  ],
   webhook_lookups_in_progress: [
     409,
     'Sixteen addresses of the caller are being looked up; try again when they are done.',

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { takeNoBody } from '../platform/http.ts';
+import { takeNoBody, takeOptionalJson } from '../platform/http.ts';
 import type { WebhookDeps } from './deps.ts';
 import { changeEndpointRoute } from './routes/change-endpoint.ts';
 import { createEndpointRoute } from './routes/create-endpoint.ts';
@@ -22,10 +22,13 @@ export const webhooks: FastifyPluginAsync<WebhookRouteDeps> = async (app, deps) 
   await app.register(changeEndpointRoute, deps);
   await app.register(listDeliveriesRoute, deps);
   await app.register(replayEventsRoute, deps);
+  await app.register(async (lenient) => {
+    takeOptionalJson(lenient);
+    await lenient.register(rotateSecretRoute, deps);
+  });
   await app.register(async (plain) => {
     takeNoBody(plain);
     await plain.register(deleteEndpointRoute, deps);
-    await plain.register(rotateSecretRoute, deps);
     await plain.register(testEndpointRoute, deps);
   });
 };

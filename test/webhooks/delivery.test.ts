@@ -139,7 +139,13 @@ test('T71 a signature verifies; one changed byte or ten minutes of age do not; t
   assert.match(during.headers['webhook-signature'] ?? '', /^v1,[\w+/=]{44} v1,[\w+/=]{44}$/);
   for (const secret of [first, second]) verify(secret, during);
 
-  const third = (await shop.send('POST', `/v1/webhook-endpoints/${id}/rotate-secret`)).json<EndpointAnswer>();
+  const rotate = (body?: object) => shop.send('POST', `/v1/webhook-endpoints/${id}/rotate-secret`, body);
+  for (const body of [undefined, {}, { force: false }]) {
+    const refused = await rotate(body);
+    assert.equal(refused.json<{ code: string }>().code, 'webhook_rotation_in_progress', refused.body);
+  }
+  assert.equal((await rotate({ force: 'yes' })).statusCode, 400);
+  const third = (await rotate({ force: true })).json<EndpointAnswer>();
   await shop.pay();
   await deliverAllDue(deps);
   const again = shop.receiver.received.at(-1) as Received;
@@ -160,6 +166,7 @@ test('T71 a signature verifies; one changed byte or ten minutes of age do not; t
   await shop.pay();
   await deliverAllDue(deps);
   assert.match(shop.receiver.received.at(-1)?.headers['webhook-signature'] ?? '', /^v1,\S+$/);
+  assert.equal((await rotate()).statusCode, 200, 'once that one is over, the next may begin');
 });
 
 test('T70 a receiver that is down for an hour gets every event once it is back, in order, with the same ids', async () => {

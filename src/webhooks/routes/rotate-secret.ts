@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
 import { problems } from '../../platform/openapi.ts';
 import { rotateSecret } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
@@ -8,17 +9,26 @@ import { EndpointWithSecretJson, endpointJson, IdParams, merchantSecurity } from
 const schema = {
   summary: 'Give a webhook endpoint a new secret',
   description:
-    'For 24 hours both the new and the former secret sign. Rotated again within that time, the oldest one stops at once.',
+    'For 24 hours both the new and the former secret sign. Within that time another one is refused, unless `force` is given: the oldest one then stops at once. The body may be left out.',
   tags: ['Webhooks'],
   security: merchantSecurity,
   params: IdParams,
+  body: Type.Union([
+    Type.Object(
+      { force: Type.Optional(Type.Boolean()) },
+      { additionalProperties: false, examples: [{ force: true }] },
+    ),
+    Type.Null(),
+  ]),
   response: { 200: EndpointWithSecretJson, ...problems },
 };
 
 export const rotateSecretRoute: FastifyPluginAsyncTypebox<WebhookRouteDeps> = async (app, deps) => {
   app.post('/v1/webhook-endpoints/:id/rotate-secret', { schema }, async (request, reply) => {
     const { owner, actor } = callerOf(deps, request);
-    const { endpoint, secret } = await rotateSecret(deps, owner, endpointIdOf(request), actor);
+    const { endpoint, secret } = await rotateSecret(deps, owner, endpointIdOf(request), actor, {
+      force: request.body?.force ?? false,
+    });
     return reply.header('cache-control', 'no-store').send({ ...endpointJson(endpoint), secret });
   });
 };
