@@ -54,6 +54,7 @@ export async function deliver(deps: WebhookDeps, claim: Claim): Promise<void> {
   const begunAt = deps.now();
   const answer = await answerTo(deps, owner, claim);
   const at = deps.now();
+  const wasSent = answer !== eventIsGone && answer !== faultOfOurs;
   const wishMs = answer.status === null ? 0 : wishOf({ ...answer, status: answer.status }, at);
   const next =
     answer.delivered || answer === eventIsGone
@@ -79,7 +80,7 @@ export async function deliver(deps: WebhookDeps, claim: Claim): Promise<void> {
     nextAttemptAt: next ?? null,
   };
   const before = await deps.db.transaction(async (tx) => {
-    const settled = await settle(tx, claim, delivery);
+    const settled = await settle(tx, claim, delivery, wasSent);
     if (!next) await makeNextDue(tx, claim, at);
     return settled;
   });
@@ -92,7 +93,7 @@ export async function deliver(deps: WebhookDeps, claim: Claim): Promise<void> {
     'webhook not delivered',
   );
   const isGone = answer.status === 410;
-  if (before && (isGone || hasFailedTooLong(before.failingSince, at))) {
+  if (before && wasSent && (isGone || hasFailedTooLong(before.failingSince, at))) {
     const reason = isGone ? 'gone' : 'failing';
     const isDisabled = await disableUnreachable(deps, owner, endpointId, { reason, url: claim.url, at });
     if (!isDisabled) return;
@@ -102,9 +103,26 @@ export async function deliver(deps: WebhookDeps, claim: Claim): Promise<void> {
 }
 
 async function answerTo(deps: WebhookDeps, owner: Owner, claim: Claim): Promise<Answer> {
-  const body = await deps.sources[owner.kind].payload(deps.db, owner.id, claim.eventId);
-  return body === undefined ? eventIsGone : send(deps, { ...claim, secrets: claim, body });
+  try {
+    const body = await deps.sources[owner.kind].payload(deps.db, owner.id, claim.eventId);
+    return body === undefined ? eventIsGone : await send(deps, { ...claim, secrets: claim, body });
+  } catch (error) {
+    // Left to rise, it would use up the attempts in minutes, one each time a lease ends, with nothing in the log of
+    // the owner. A wrong KEYS_SECRET is such a fault.
+    const { owner: ownerName, endpointId, eventId } = claim;
+    deps.log.error({ err: error, owner: ownerName, endpointId, eventId }, 'webhook could not be sent');
+    return faultOfOurs;
+  }
 }
+
+const faultOfOurs: Answer = {
+  delivered: false,
+  status: null,
+  body: null,
+  retryAfter: undefined,
+  durationMs: 0,
+  detail: 'It was not sent, because of a fault on our side.',
+};
 
 const eventIsGone: Answer = {
   delivered: false,

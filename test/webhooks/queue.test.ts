@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/platform/db.ts';
+import { deriveKey } from '../../src/platform/seal.ts';
 import { deliver, takeDue } from '../../src/webhooks/deliver.ts';
 import { startTestApp } from '../support/app.ts';
 import {
@@ -343,4 +344,31 @@ test('endpoints that do not answer leave a place to the others of their owner', 
     [third.id, third.id],
   );
   await db.run(sql`delete from webhooks.queue where owner = ${`merchant:${shop.merchantId}`}`);
+});
+
+test('a delivery that cannot even be sent is in the log, and is tried again after the usual pause', async () => {
+  const shop = await openShop();
+  await shop.pay();
+  const withWrongKey = {
+    ...deps,
+    secretsKey: deriveKey('another secret than that of the service', 'webhook secrets'),
+  };
+  await deliverAllDue(withWrongKey);
+  const { items } = (await shop.send('GET', `${shop.path}/deliveries`)).json<{
+    items: { result: string; detail: string; nextAttemptAt: string | null }[];
+  }>();
+  assert.deepEqual(
+    items.map(({ result, detail }) => [result, detail]),
+    [['failed', 'It was not sent, because of a fault on our side.']],
+  );
+  assert.ok(items[0]?.nextAttemptAt);
+  assert.equal(
+    (await shop.send('GET', shop.path)).json<EndpointAnswer>().failingSince,
+    null,
+    'it is not to blame',
+  );
+  assert.match(service.logLines.join(''), /webhook could not be sent/);
+  clock.move(10_000);
+  await deliverAllDue(deps);
+  assert.equal(shop.receiver.received.length, 1);
 });

@@ -91,11 +91,12 @@ export async function claimDue(
       greatest(q.queued_at, e.enabled_at) as queued_at, e.url, e.secret_sealed, e.previous_secret_sealed, e.previous_secret_expires_at`);
 }
 
-/** Writes down how a delivery went. Tells since when the endpoint had been failing before this. */
+/** Writes down how a delivery went, and what it says about the endpoint. Tells since when that had been failing before. */
 export async function settle(
   tx: Transaction,
   claim: Claim,
   delivery: Delivery,
+  wasSent: boolean,
 ): Promise<{ failingSince: Date | null } | undefined> {
   const { at, nextAttemptAt: next } = delivery;
   const delivered = delivery.result === 'delivered';
@@ -121,7 +122,7 @@ export async function settle(
     ), health as (
       update webhooks.endpoints set failing_since = case when ${delivered} then null else ${at}::timestamptz end
       where owner = ${claim.owner} and endpoint_id = ${claim.endpointId}
-        and (failing_since is not null) = ${delivered}
+        and (failing_since is not null) = ${delivered} and ${wasSent}
         and url = ${claim.url} -- what was heard from the address before says nothing about a new one
     )
     select failing_since from webhooks.endpoints
