@@ -54,7 +54,7 @@ test('the receiver of the guide takes what is genuine and refuses what is not', 
   // During a rotation both secrets sign; a day later the old one no longer does.
   await call(service, 'POST', `/v1/webhook-endpoints/${id}/rotate-secret`);
   assert.equal((await sendTest()).responseStatus, 204);
-  await call(service, 'POST', `/v1/webhook-endpoints/${id}/rotate-secret`);
+  await call(service, 'POST', `/v1/webhook-endpoints/${id}/rotate-secret`, { body: { force: true } });
   assert.equal((await sendTest()).responseStatus, 401);
 });
 
