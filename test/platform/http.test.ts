@@ -718,8 +718,9 @@ test('the first page leads to health and metrics where they are', async () => {
 
 test('a production checkout in a local identity shows and has no demo credentials', async () => {
   assert.equal((await realMoney.app.inject('/')).statusCode, 404);
+  // Our own payment page is a client too.
   const clients = await realMoney.db.many(sql`select client_id from identity.clients`);
-  assert.deepEqual(clients, []);
+  assert.deepEqual(clients, [{ clientId: 'tollgate-checkout' }]);
 });
 
 test('there is no first page with demo credentials anywhere but in local', async () => {
