@@ -20,7 +20,6 @@ const given = process.argv.slice(2);
 /** Such as `--test-name-pattern=refund`. */
 const flags = given.filter((argument) => argument.startsWith('--'));
 const named = given.filter((argument) => !argument.startsWith('--'));
-const long = ['test/checkout/page-flow.test.ts', 'test/platform/embedded-postgres.test.ts'];
 const files = named.length > 0 ? named : allTestFiles();
 if (files.length === 0) throw new Error('no test files found');
 
@@ -118,12 +117,10 @@ async function runFile(file: string): Promise<{ code: number | null; output: str
   return { code: exitCode, output };
 }
 
-/** They take minutes each; `npm run test:long` runs them. */
 function allTestFiles(): string[] {
   return readdirSync('test', { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => join('test', file))
-    .filter((file) => !long.includes(file))
     .sort();
 }
 
