@@ -23,11 +23,8 @@ const named = given.filter((argument) => !argument.startsWith('--'));
 const files = named.length > 0 ? named : allTestFiles();
 if (files.length === 0) throw new Error('no test files found');
 
-// Types are checked by `npm run check`, once.
-const inherit = { stdio: 'inherit' } as const;
-execFileSync('npx', ['--no', '--silent', 'tsc', '-p', 'tsconfig.build.json', '--noCheck'], inherit);
-execFileSync(process.execPath, ['--import', 'tsx', 'scripts/write-script-inventory.ts'], inherit);
-execFileSync('npx', ['--no', '--silent', 'tsc', '-p', 'tsconfig.test.json'], inherit);
+execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
+execFileSync('npx', ['--no', '--silent', 'tsc', '-p', 'tsconfig.test.json'], { stdio: 'inherit' });
 await installBrowser();
 
 // Without these, Ctrl-C would end this process alone and leave its PostgreSQL and its folder behind.

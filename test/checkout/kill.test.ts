@@ -20,8 +20,7 @@ import {
   untilReady,
 } from '../support/server.ts';
 
-/** `npm run test:long` makes it thirty. */
-const rounds = Number(process.env.KILL_ROUNDS ?? 10);
+const rounds = 30;
 const customers = 8;
 
 /** One request of a merchant, kept outside of the server: what was asked, and what was answered if anything was. */

@@ -6,8 +6,7 @@ import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgre
 import { freePort } from '../support/free-port.ts';
 import { kill, processesOn, spawnOwnServer, temporaryFolder, untilReady } from '../support/server.ts';
 
-/** `npm run test:long` makes it thirty; of each four, two are in the middle of the start. */
-const rounds = Number(process.env.KILL_ROUNDS ?? 8);
+const rounds = 20;
 
 test('a server killed at any moment, alone or with its PostgreSQL, comes up again with every committed row', {
   timeout: 300_000,
