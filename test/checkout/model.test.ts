@@ -339,8 +339,10 @@ const card = fc.constantFrom('approved', 'approved', ...Object.keys(truths));
 
 const pay = fc.tuple(pick, card, fault).map(
   ([at, name, failing]) =>
-    new Step(`pay ${at} by ${name}, ${failing}`, at, async (model, _real, payment) => {
+    new Step(`pay ${at} by ${name}, ${failing}`, at, async (model, real, payment) => {
       const page = await service.app.inject({ url: payment.page });
+      // Whoever opens the page of a challenge makes it ask how that ended.
+      await follow(model, real, payment);
       if (isOver(payment) && payment.status === 'pending') payment.status = 'canceled';
       const form = cardFormOf(page.body);
       assert.equal(form !== undefined, payment.status === 'pending' && !payment.open);
