@@ -171,7 +171,7 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (process.argv[1]?.endsWith('scripts/generate-docs.ts')) {
   for (const [path, content] of Object.entries(generatedFiles()))
     writeFileSync(new URL(path, packageRoot), content);
 }

@@ -101,7 +101,7 @@ const sampleValues: SampleValues = {
   href: '/sso/sample?flow=sample-flow',
 };
 
-if (process.argv[1] === import.meta.filename) {
+if (process.argv[1]?.endsWith('scripts/preview-login-pages.ts')) {
   const [folder, only] = process.argv.slice(2);
   if (!folder) throw new Error('name the folder to write to');
   await preview(resolve(folder), only);

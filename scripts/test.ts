@@ -1,6 +1,6 @@
 /**
- * Runs the tests: builds what the process tests start, compiles the tests (loading TypeScript anew in each of their
- * processes would cost a third of the time), starts one PostgreSQL for all files, migrates a template that each file
+ * Runs the tests: builds what the process tests start, bundles the tests as well (to load TypeScript and the libraries
+ * anew in each of their processes would cost a third of the time), starts one PostgreSQL for all files, migrates a template that each file
  * clones, and runs them four at a time. Paths given as arguments run alone:
  * `npm run test:only -- test/platform/db.test.ts`.
  */
@@ -9,11 +9,12 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packageRoot } from '../src/app.ts';
+import { packageRoot } from '../src/package.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts';
 import { migrate, readMigrations } from '../src/platform/migrate.ts';
 import { installBrowser } from '../test/support/browser.ts';
 import { createTemplate } from '../test/support/database.ts';
+import { bundle } from './bundle.js';
 
 process.chdir(new URL('.', packageRoot).pathname);
 const given = process.argv.slice(2);
@@ -24,7 +25,7 @@ const files = named.length > 0 ? named : allTestFiles();
 if (files.length === 0) throw new Error('no test files found');
 
 execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
-execFileSync('npx', ['--no', '--silent', 'tsc', '-p', 'tsconfig.test.json'], { stdio: 'inherit' });
+await bundle([...files, ...fixtures()], 'dist-test');
 await installBrowser();
 
 // Without these, Ctrl-C would end this process alone and leave its PostgreSQL and its folder behind.
@@ -42,7 +43,14 @@ const postgres = await startEmbeddedPostgres({
   dataDir,
   log: () => {},
   // Tests that are about durability start databases of their own with the settings of the product.
-  settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+  settings: {
+    fsync: 'off',
+    synchronous_commit: 'off',
+    full_page_writes: 'off',
+    max_connections: '300',
+    // It would visit hundreds of small databases, each in a process of its own.
+    autovacuum: 'off',
+  },
 });
 let code = 1;
 try {
@@ -115,9 +123,18 @@ async function runFile(file: string): Promise<{ code: number | null; output: str
 }
 
 function allTestFiles(): string[] {
-  return readdirSync('test', { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => join('test', file))
+  return filesIn('test').filter((file) => file.endsWith('.test.ts'));
+}
+
+/** What some tests start in a process of its own. */
+function fixtures(): string[] {
+  return filesIn('test').filter((file) => file.includes('/fixtures/'));
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((file) => join(folder, file))
+    .filter((file) => file.endsWith('.ts'))
     .sort();
 }
 

@@ -59,6 +59,8 @@ export function openDatabase(options: {
   url: string;
   poolSize: number;
   onConnectionError: (error: Error) => void;
+  /** Other limits than those that every server keeps. */
+  limits?: typeof limits;
 }): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -66,7 +68,7 @@ export function openDatabase(options: {
     max: options.poolSize,
     keepAlive: true,
     types,
-    ...limits,
+    ...(options.limits ?? limits),
   });
   // Without a listener on the pool and on each client, a restarted database would end this process.
   pool.on('error', options.onConnectionError);

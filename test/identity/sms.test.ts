@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { inspect, promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
-import { packageRoot } from '../../src/app.ts';
 import { createSmsSender, type SmsConfig, SmsFailed, type SmsSender } from '../../src/identity/sms/sender.ts';
 import { createSmppSender } from '../../src/identity/sms/smpp.ts';
 import { type SmppPdu, type SmppSession, smpp } from '../../src/identity/sms/smpp-library.ts';
 import { createLogger } from '../../src/platform/log.ts';
+import { fixture } from '../support/fixture.ts';
 import { freePort } from '../support/free-port.ts';
 
 const phone = '+994501234567';
@@ -591,14 +591,8 @@ test(
 
     // Node reads its additional authorities only when a process starts.
     const config = { kind: 'smpp', url, ...account, from: 'Tollgate', timeoutMs: patient };
-    const script = `
-    import { createSmsSender } from ${JSON.stringify(new URL('dist/identity/sms/sender.js', packageRoot))};
-    import { createLogger } from ${JSON.stringify(new URL('dist/platform/log.js', packageRoot))};
-    const sender = createSmsSender(${JSON.stringify(config)}, createLogger({ level: 'silent' }));
-    await sender.send(${JSON.stringify(phone)}, ${JSON.stringify(text)});
-    await sender.close();
-  `;
-    await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    const args = [fixture('identity/fixtures/send-sms'), JSON.stringify(config), phone, text];
+    await promisify(execFile)(process.execPath, args, {
       env: { ...process.env, NODE_EXTRA_CA_CERTS: certificate.file },
     });
     assert.deepEqual(asked, ['bind_transceiver', 'submit_sm', 'unbind']);

@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import {
   DataDirInUse,
   findRunningEmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../src/platform/embedded-postgres.ts';
+import { fixture } from '../support/fixture.ts';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -347,10 +347,13 @@ async function start(t: TestContext, dataDir: string) {
 
 /** A server in a process of its own, to be killed. */
 function serve(t: TestContext, dataDir: string) {
-  const fixture = fileURLToPath(new URL('fixtures/embedded-server.js', import.meta.url));
-  const child: ChildProcess = spawn(process.execPath, [fixture, dataDir], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [fixture('platform/fixtures/embedded-server'), dataDir],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const closed = once(child, 'close');
   defer(t, () => {
     child.kill('SIGKILL');

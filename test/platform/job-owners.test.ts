@@ -7,6 +7,7 @@ import { sql } from '../../src/platform/db.ts';
 import { openJobOwners } from '../../src/platform/job-owners.ts';
 import { addJob } from '../../src/platform/jobs.ts';
 import { testDatabase } from '../support/database.ts';
+import { fixture } from '../support/fixture.ts';
 
 const { url, db } = await testDatabase();
 const owners = openJobOwners(url, () => {});
@@ -40,14 +41,7 @@ test('a job that was locked a moment ago is left alone, whoever locked it', asyn
 });
 
 function startWorker(): ChildProcess {
-  const program = `
-    const { startJobs } = await import('./dist/platform/jobs.js');
-    const { createLogger } = await import('./dist/platform/log.js');
-    const slow = { name: 'slow', run: () => new Promise(() => setInterval(() => {}, 1000)) };
-    startJobs({ url: process.env.JOBS_URL, jobs: [slow], concurrency: 1, log: createLogger({ level: 'silent' }) });
-  `;
-  const args = ['--input-type=module', '-e', program];
-  return spawn(process.execPath, args, { env: { ...process.env, JOBS_URL: url }, stdio: 'inherit' });
+  return spawn(process.execPath, [fixture('platform/fixtures/slow-worker'), url], { stdio: 'inherit' });
 }
 
 async function lockedBy(): Promise<string> {

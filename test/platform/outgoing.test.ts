@@ -10,7 +10,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../src/app.ts';
 import {
   callOutgoing,
   checkOutgoingUrl,
@@ -19,6 +18,7 @@ import {
   OutgoingRefused,
   type Resolve,
 } from '../../src/platform/outgoing.ts';
+import { fixture } from '../support/fixture.ts';
 
 const production: OutgoingPolicy = { allowPrivate: false, timeoutMs: 5_000, maxResponseBytes: 1_000 };
 const local: OutgoingPolicy = { ...production, allowPrivate: true };
@@ -584,18 +584,8 @@ test(
 
 /** Node reads its certificate authorities and proxies at start, so a different world is a new process. */
 async function callInNewProcess(url: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const outgoing = new URL('dist/platform/outgoing.js', packageRoot).href;
-  const script = `
-    import { callOutgoing } from ${JSON.stringify(outgoing)};
-    const policy = ${JSON.stringify(local)};
-    const request = { method: 'GET', url: ${JSON.stringify(url)} };
-    const outcome = await callOutgoing(request, policy, async () => ['127.0.0.1']).then(
-      (answer) => answer.status + ' ' + answer.body,
-      (error) => error.reason ?? String(error),
-    );
-    process.stdout.write(outcome);
-  `;
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+  const args = [fixture('platform/fixtures/call-outgoing'), JSON.stringify(local), url];
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
     env: { ...process.env, ...env },
   });
   return stdout;

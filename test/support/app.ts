@@ -35,6 +35,15 @@ export function createTestClock(): TestClock {
   };
 }
 
+/** A shared machine may stand still for seconds, which is not what the tests of this process are about. */
+const patient = {
+  connectionTimeoutMillis: 30_000,
+  query_timeout: 30_000,
+  statement_timeout: 30_000,
+  lock_timeout: 30_000,
+  idle_in_transaction_session_timeout: 30_000,
+};
+
 /**
  * The whole service on a database of its own, reached with `app.inject` or, after `app.listen`, over HTTP. Only the
  * clock and the receiver of texts are not the real ones; what is logged is kept for the test to read.
@@ -54,6 +63,7 @@ export async function startTestApp(
     url,
     poolSize: config.database.poolSize,
     onConnectionError: (err) => log.warn({ err }, 'lost'),
+    limits: patient,
   });
   const metrics = createMetrics(db);
   const clock = createTestClock();
