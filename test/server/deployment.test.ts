@@ -37,9 +37,8 @@ test('what the image copies is there, is let through, and is enough to build', a
   const folder = await temporaryFolder(t);
   for (const path of copied) cpSync(join(root, path), join(folder, path), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  // The build, without checking the types once more.
   const build = (JSON.parse(read('package.json')) as { scripts: { build: string } }).scripts.build;
-  execFileSync('npm', ['exec', '--no', '-c', build.replace('build.json', 'build.json --noCheck')], {
+  execFileSync('npm', ['exec', '--no', '-c', build], {
     cwd: folder,
   });
   assert.ok(existsSync(join(folder, 'dist/main.js')));

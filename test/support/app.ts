@@ -35,8 +35,8 @@ export function createTestClock(): TestClock {
   };
 }
 
-/** A shared machine may stand still for seconds, which is not what the tests of this process are about. */
-const patient = {
+/** A shared machine may stand still for seconds, which is not what a test of many at once is about. */
+const long = {
   connectionTimeoutMillis: 30_000,
   query_timeout: 30_000,
   statement_timeout: 30_000,
@@ -50,7 +50,7 @@ const patient = {
  */
 export async function startTestApp(
   env: Record<string, string> = {},
-  replaced: { resolve?: Resolve } = {},
+  { patient = false, ...replaced }: { resolve?: Resolve; patient?: boolean } = {},
 ): Promise<TestApp> {
   const url = env.DATABASE_URL ?? (await testDatabaseUrl());
   const config = loadConfig({ DATABASE_URL: url, LOG_LEVEL: 'trace', ...env });
@@ -63,7 +63,7 @@ export async function startTestApp(
     url,
     poolSize: config.database.poolSize,
     onConnectionError: (err) => log.warn({ err }, 'lost'),
-    limits: patient,
+    ...(patient ? { limits: long } : {}),
   });
   const metrics = createMetrics(db);
   const clock = createTestClock();
