@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { listAudit as listCheckoutAudit } from '../checkout/store/audit.ts';
-import { type AuditFilter, type AuditRow, listAudit as listIdentityAudit } from '../identity/store/audit.ts';
+import { listAudit as listIdentityAudit } from '../identity/store/audit.ts';
+import type { AuditFilter, AuditRow } from '../platform/audit.ts';
 import { instant, wholeNumber } from './arguments.ts';
 import { type Answer, addReading, onDatabase, print } from './command.ts';
 import type { CommandDeps } from './deps.ts';

@@ -5,6 +5,7 @@ import type { Acquirer, OperationOutcome } from '../../src/checkout/domain/acqui
 import { sweep } from '../../src/checkout/jobs.ts';
 import { verifyLedger } from '../../src/checkout/verify-ledger.ts';
 import { sql } from '../../src/platform/db.ts';
+import { replacingAcquirer } from '../support/acquirer.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertBooks } from '../support/books.ts';
 import { testDatabaseUrl } from '../support/database.ts';
@@ -19,6 +20,7 @@ const { db, clock } = service;
 clock.set(new Date());
 const { deps } = service.areas.checkout;
 const realAcquirer = deps.acquirer;
+const withAcquirer = replacingAcquirer(service);
 
 const codeOf = (answer: Answer) => answer.json<{ code?: string }>().code;
 const capture = (id: string, key?: string, value?: string) =>
@@ -27,18 +29,6 @@ const capture = (id: string, key?: string, value?: string) =>
     ...(key ? { key } : {}),
   });
 const refused: OperationOutcome = { kind: 'refused', reason: 'general_decline' };
-
-async function withAcquirer<Result>(
-  changes: Partial<Acquirer>,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  deps.acquirer = { ...realAcquirer, ...changes };
-  try {
-    return await work();
-  } finally {
-    deps.acquirer = realAcquirer;
-  }
-}
 
 /** What the acquirer's own books say of a payment. */
 function booksOf(paymentId: string) {

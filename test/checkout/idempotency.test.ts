@@ -9,6 +9,7 @@ import type { Acquirer } from '../../src/checkout/domain/acquirer.ts';
 import { sweep } from '../../src/checkout/jobs.ts';
 import { insertRefusal } from '../../src/checkout/store/idempotency.ts';
 import { sql } from '../../src/platform/db.ts';
+import { replacingAcquirer } from '../support/acquirer.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertBooks } from '../support/books.ts';
 import { gate } from '../support/gate.ts';
@@ -32,6 +33,7 @@ await liftRequestRate(service);
 const other = await addMerchant(service);
 const { deps } = service.areas.checkout;
 const realAcquirer = deps.acquirer;
+const withAcquirer = replacingAcquirer(service);
 const { db, clock } = service;
 clock.set(new Date());
 const address = await service.app.listen({ port: 0, host: '127.0.0.1' });
@@ -126,18 +128,6 @@ async function sendKeyTwice(given: { path: string; body?: object }): Promise<unk
 
 function codeOf(answer: Answer): string {
   return answer.json<{ code: string }>().code;
-}
-
-async function withAcquirer<Result>(
-  changes: Partial<Acquirer>,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  deps.acquirer = { ...realAcquirer, ...changes };
-  try {
-    return await work();
-  } finally {
-    deps.acquirer = realAcquirer;
-  }
 }
 
 /** Makes every insert into a table fail, as a bug or a full disk would. */

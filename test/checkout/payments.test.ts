@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { payByWallet, payByCard as payWithCard } from '../../src/checkout/attempt.ts';
-import type { Acquirer } from '../../src/checkout/domain/acquirer.ts';
 import type { PaymentId } from '../../src/checkout/domain/payment.ts';
 import { sweep } from '../../src/checkout/jobs.ts';
 import { createMerchantDirectory } from '../../src/checkout/merchant-directory.ts';
 import { sql } from '../../src/platform/db.ts';
+import { replacingAcquirer } from '../support/acquirer.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertBooks } from '../support/books.ts';
 import { gate } from '../support/gate.ts';
@@ -46,6 +46,7 @@ const { db, clock } = service;
 clock.set(new Date());
 const { deps } = service.areas.checkout;
 const realAcquirer = deps.acquirer;
+const withAcquirer = replacingAcquirer(service);
 
 const azn = (value: unknown) => ({ value, currency: 'AZN' });
 const hour = 3600_000;
@@ -65,18 +66,6 @@ async function storesNothing(work: () => Promise<void>): Promise<void> {
   const before = await Promise.all(tables.map(count));
   await work();
   assert.deepEqual(await Promise.all(tables.map(count)), before);
-}
-
-async function withAcquirer<Result>(
-  changes: Partial<Acquirer>,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  deps.acquirer = { ...realAcquirer, ...changes };
-  try {
-    return await work();
-  } finally {
-    deps.acquirer = realAcquirer;
-  }
 }
 
 /** The same but for what names the request. */

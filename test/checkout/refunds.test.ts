@@ -9,6 +9,7 @@ import { sweep } from '../../src/checkout/jobs.ts';
 import { createMerchantDirectory } from '../../src/checkout/merchant-directory.ts';
 import { post } from '../../src/checkout/store/ledger.ts';
 import { sql } from '../../src/platform/db.ts';
+import { replacingAcquirer } from '../support/acquirer.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertBooks } from '../support/books.ts';
 import { gate } from '../support/gate.ts';
@@ -35,6 +36,7 @@ const { db, clock } = service;
 clock.set(new Date());
 const { deps } = service.areas.checkout;
 const realAcquirer = deps.acquirer;
+const withAcquirer = replacingAcquirer(service);
 const rounds = 50;
 
 const azn = (value: string) => ({ value, currency: 'AZN' });
@@ -74,18 +76,6 @@ function tally(answers: Answer[]): Record<string, number> {
     counts[outcome] = (counts[outcome] ?? 0) + 1;
   }
   return counts;
-}
-
-async function withAcquirer<Result>(
-  changes: Partial<Acquirer>,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  deps.acquirer = { ...realAcquirer, ...changes };
-  try {
-    return await work();
-  } finally {
-    deps.acquirer = realAcquirer;
-  }
 }
 
 async function entries(): Promise<unknown> {

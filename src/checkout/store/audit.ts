@@ -1,3 +1,4 @@
+import type { AuditDetails, AuditFilter, AuditRow } from '../../platform/audit.ts';
 import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
 
 export type AuditEntry = {
@@ -8,7 +9,7 @@ export type AuditEntry = {
   action: string;
   /** The merchant, the terminal or the person it was done to. */
   object: string;
-  details?: Record<string, string | number | boolean | readonly string[]>;
+  details?: AuditDetails;
 };
 
 /** Takes a transaction: the entry exists exactly when what it tells of does. */
@@ -18,23 +19,6 @@ export async function writeAudit(tx: Transaction, entry: AuditEntry): Promise<vo
     values (${entry.merchantId ?? '*'}, ${entry.at}, ${entry.actor}, ${entry.action}, ${entry.object},
       ${JSON.stringify(entry.details ?? {})}::jsonb)`);
 }
-
-export type AuditRow = {
-  auditId: bigint;
-  at: Date;
-  actor: string;
-  action: string;
-  object: string;
-  details: Record<string, unknown>;
-};
-
-export type AuditFilter = {
-  actor: string | null;
-  action: string | null;
-  object: string | null;
-  since: Date | null;
-  limit: number;
-};
 
 /** The newest that fit, newest first. */
 export async function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditRow[]> {

@@ -1,3 +1,4 @@
+import type { AuditDetails, AuditFilter, AuditRow } from '../../platform/audit.ts';
 import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
 import type { UserId } from '../domain/user.ts';
 
@@ -7,8 +8,7 @@ export type AuditEntry = {
   at: Date;
   actor: string;
   action: string;
-  /** Names and counts. Never a secret, never a document number: of a changed field only its name. */
-  details?: Record<string, string | number | boolean | readonly string[]>;
+  details?: AuditDetails;
 };
 
 const nobody = '00000000-0000-0000-0000-000000000000';
@@ -20,24 +20,6 @@ export async function writeAudit(tx: Transaction, entry: AuditEntry): Promise<vo
     values (${entry.userId ?? nobody}, ${entry.at}, ${entry.actor}, ${entry.action},
       ${JSON.stringify(entry.details ?? {})}::jsonb)`);
 }
-
-export type AuditRow = {
-  auditId: bigint;
-  at: Date;
-  actor: string;
-  action: string;
-  /** The person, or else the client. */
-  object: string;
-  details: Record<string, unknown>;
-};
-
-export type AuditFilter = {
-  actor: string | null;
-  action: string | null;
-  object: string | null;
-  since: Date | null;
-  limit: number;
-};
 
 /** The newest that fit, newest first. */
 export async function listAudit(db: Queryable, filter: AuditFilter): Promise<AuditRow[]> {
