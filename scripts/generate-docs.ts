@@ -4,8 +4,8 @@ import { allRefusals, packageRoot } from '../src/app.ts';
 import { shown } from '../src/cli/command.ts';
 import { buildProgram } from '../src/cli/program.ts';
 import { shortJson } from '../src/cli/text.ts';
-import { settings } from '../src/config.ts';
 import { isRetryable } from '../src/platform/problem.ts';
+import { settings } from '../src/setting-table.ts';
 
 const all = Object.values(settings);
 const groups = [...new Set(all.map((setting) => setting.group))];
@@ -36,7 +36,7 @@ function configurationPage(): string {
   });
   return `# Configuration
 
-<!-- Written by \`npm run docs\` from src/config.ts. -->
+<!-- Written by \`npm run docs\` from src/setting-table.ts. -->
 
 Everything is an environment variable, read and checked once at start. Faults are reported all together, each
 with what to do about it, and the process exits with 1. A secret may also come from a file that the variable
@@ -62,7 +62,7 @@ function envExample(): string {
       });
     return `## ${group}\n\n${lines.join('\n')}`;
   });
-  return `# Copy to .env for a local start. Written by \`npm run docs\` from src/config.ts.\n\n${sections.join('\n')}`;
+  return `# Copy to .env for a local start. Written by \`npm run docs\` from src/setting-table.ts.\n\n${sections.join('\n')}`;
 }
 
 function errorsPage(): string {

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { environment, loadConfig, settings } from '../src/config.ts';
+import { environment, loadConfig } from '../src/config.ts';
 import { ConfigurationFaults, type Fault } from '../src/platform/settings.ts';
+import { settings } from '../src/setting-table.ts';
 
 type Env = Record<string, string>;
 
