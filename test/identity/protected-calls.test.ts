@@ -805,6 +805,7 @@ test('R68 either token, given back, ends the client’s part of the session and 
     const next = (await refresh(service, first.refresh_token)).json<Tokens>();
     const answer = await revoke(next[name]);
     assert.equal(answer.statusCode, 200);
+    assert.equal(answer.body, '');
     assert.equal(answer.headers['cache-control'], 'no-store');
     invalidToken(await profile(first.access_token));
     invalidToken(await profile(next.access_token));
