@@ -141,12 +141,15 @@ function batchesOf(
 /** An address or a form carries text alone, and an address that lacks its id is another address. */
 function canBeSent(operation: Operation, { value }: Broken): boolean {
   if (!isObject(value)) return false;
-  const isText = (part: unknown) =>
-    isObject(part) && Object.values(part).every((one) => typeof one === 'string');
+  const isText = (part: unknown) => isObject(part) && Object.values(part).every(isWholeText);
   const inPath = isObject(value.path) ? Object.values(value.path) : [];
   const hasIds = [...operation.path.matchAll(/\{/g)].length === inPath.length && !inPath.includes('');
   const isForm = operation.bodyType !== undefined && operation.bodyType !== 'application/json';
   return isText(value.path) && isText(value.query) && hasIds && (!isForm || isText(value.body));
+}
+
+function isWholeText(value: unknown): boolean {
+  return typeof value === 'string' && Buffer.from(value).toString() === value;
 }
 
 const counted = [

@@ -51,7 +51,7 @@ type Described = {
 };
 export type OpenApi = { paths: Record<string, Record<string, Described>> };
 
-/** Those that end sessions come last, so that the others find some. */
+/** Those that end or delete something come last, so that the others find some. */
 export function operationsOf(document: OpenApi): Operation[] {
   return Object.entries(document.paths)
     .flatMap(([path, methods]) =>
@@ -59,11 +59,11 @@ export function operationsOf(document: OpenApi): Operation[] {
         operationOf(path, method.toUpperCase(), described),
       ),
     )
-    .sort((a, b) => Number(endsSessions(a)) - Number(endsSessions(b)));
+    .sort((a, b) => endsSomething(a) - endsSomething(b));
 }
 
-function endsSessions({ path }: Operation): boolean {
-  return /logout|revoke/.test(path);
+function endsSomething({ name }: Operation): number {
+  return ['DELETE', 'revoke', 'logout'].findIndex((word) => name.includes(word));
 }
 
 function operationOf(path: string, method: string, described: Described): Operation {

@@ -12,6 +12,7 @@ export type Twist = {
 
 const takesJson = ({ bodyType }: Operation) => bodyType === 'application/json';
 const takesBody = ({ bodyType }: Operation) => bodyType !== undefined;
+const needsBody = ({ parts }: Operation) => parts.required?.includes('body') ?? false;
 const needsCaller = ({ caller }: Operation) => caller === 'merchant' || caller === 'person';
 const everywhere = () => true;
 
@@ -32,20 +33,20 @@ export const twists: Twist[] = [
     how: 'bytes that are no UTF-8',
     fits: takesJson,
     twist: (request) => ({
-      ...request,
+      ...withHeader(request, 'content-type', 'application/json'),
       body: Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0xc0, 0x80, 0x22, 0x3a, 0x31]),
     }),
     expected: [400],
   },
   {
     how: 'another content type',
-    fits: takesBody,
+    fits: needsBody,
     twist: (request) => withHeader(request, 'content-type', 'text/plain'),
     expected: [415],
   },
   {
     how: 'a content type that is none',
-    fits: takesBody,
+    fits: needsBody,
     twist: (request) => withHeader(request, 'content-type', 'application/json/json;;='),
     expected: [415],
   },
@@ -133,7 +134,7 @@ function twist(
   change: (body: string) => string,
 ): Twist {
   const changed = (request: Request) => ({
-    ...request,
+    ...(request.body ? request : withHeader(request, 'content-type', 'application/json')),
     body: Buffer.from(change(request.body?.toString() ?? '{}')),
   });
   return { how, fits, twist: changed, expected };

@@ -58,7 +58,9 @@ export function send(base: URL, request: Request): Promise<Answer> {
       headers: [
         ...(hasHost ? [] : ['host', base.host]),
         ...request.headers.flat(),
-        ...(request.body ? ['content-length', String(request.body.length)] : []),
+        ...(request.method === 'GET' && !request.body
+          ? []
+          : ['content-length', String(request.body?.length ?? 0)]),
       ],
       timeout: 20_000,
     });

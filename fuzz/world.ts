@@ -18,7 +18,7 @@ import { isObject } from './break.ts';
 import type { Operation } from './document.ts';
 import type { Answer } from './request.ts';
 
-const phones = Array.from({ length: 900 }, (_, at) => `+9945022${String(10_000 + at)}`);
+const phones = Array.from({ length: 9000 }, (_, at) => `+9945022${String(10_000 + at)}`);
 
 /** What the service has to be started with: people enough to log in all the time. */
 export const worldEnv = {
@@ -34,15 +34,17 @@ export const worldReplacements = { resolve: async () => ['127.0.0.1'] };
 /** What exists in the service: ids, tokens and codes that are good, so that requests get past the first check. */
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
-const mostKept = 40;
+const mostKept = 20;
 
 export async function createWorld(service: TestApp) {
   const receiver = createServer((_request, response) => response.end('taken')).listen(0, '127.0.0.1');
   await new Promise((resolve) => receiver.once('listening', resolve));
   const receiverUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
 
-  const ids: Record<'payments' | 'refunds' | 'events' | 'webhook-endpoints', string[]> = {
+  const ids: Record<'payments' | 'paid' | 'held' | 'refunds' | 'events' | 'webhook-endpoints', string[]> = {
     payments: [],
+    paid: [],
+    held: [],
     refunds: [],
     events: [],
     'webhook-endpoints': [],
@@ -53,17 +55,14 @@ export async function createWorld(service: TestApp) {
   let forms: Record<string, string>[] = [];
   let aboutTokens: Record<string, string>[] = [];
   let authorizations: Record<string, string>[] = [];
+  let logouts: Record<string, string>[] = [];
   let nextPerson = 0;
 
   /** New tokens, codes and payments in every state, since the requests before have used up the old ones. */
   async function refresh() {
-    const person = { phone: phones[nextPerson++ % phones.length] ?? demo.phone, code: demo.code };
-    if (nextPerson <= phones.length) {
-      await createUser(service.areas.identity.users, { phone: person.phone, profile: {}, actor: 'fuzz' });
-    }
     const visitor = new Visitor(service);
-    const tokens = await obtainTokens(service, { visitor, person });
-    const other = await obtainTokens(service, { visitor });
+    const tokens = await obtainTokens(service, { visitor, person: await newPerson() });
+    const other = await obtainTokens(service, { person: await newPerson() });
     const { code, pkce } = await obtainCode(service, { visitor });
     const merchantForm = {
       grant_type: 'client_credentials',
@@ -87,6 +86,7 @@ export async function createWorld(service: TestApp) {
       ...credentials,
       token,
     }));
+    logouts = [{}, { client_id: demo.clientId, state: 's' }, { id_token_hint: tokens.id_token }];
     authorizations = [
       {
         response_type: 'code',
@@ -98,19 +98,32 @@ export async function createWorld(service: TestApp) {
         code_challenge_method: 'S256',
       },
     ];
-    const paid = await createPayment(service);
-    await payByCard(service, paid);
-    const held = await createPayment(service, { capture: false });
-    await payByCard(service, held);
-    const declined = await createPayment(service);
-    await payByCard(service, declined, cards.declined);
-    const made = (await refund(service, paid.id, '1.00')).json<{ id: string }>();
-    for (const { id } of [paid, held, declined]) keep(ids.payments, id);
+    for (let many = 0; many < 3; many++) {
+      keep(ids.paid, await pay(cards.approved));
+      keep(ids.held, await pay(cards.approved, { capture: false }));
+    }
+    await pay(cards.declined);
+    await pay(cards.challenge);
+    const made = (await refund(service, ids.paid.at(-1) ?? '', '1.00')).json<{ id: string }>();
     keep(ids.refunds, made.id);
     const events = (await call(service, 'GET', '/v1/events')).json<{ items: { id: string }[] }>();
     for (const { id } of events.items.slice(0, 5)) keep(ids.events, id);
     const endpoint = await call(service, 'POST', '/v1/webhook-endpoints', { body: { url: receiverUrl } });
     if (endpoint.statusCode === 201) keep(ids['webhook-endpoints'], endpoint.json<{ id: string }>().id);
+  }
+
+  async function pay(card: string, changes: object = {}): Promise<string> {
+    const payment = await createPayment(service, changes);
+    await payByCard(service, payment, card);
+    keep(ids.payments, payment.id);
+    return payment.id;
+  }
+
+  async function newPerson() {
+    const phone = phones[nextPerson++];
+    if (phone === undefined) throw new Error('there are no more people: run it for fewer minutes');
+    await createUser(service.areas.identity.users, { phone, profile: {}, actor: 'fuzz' });
+    return { phone, code: demo.code };
   }
 
   function keep(pool: string[], id: string) {
@@ -122,8 +135,8 @@ export async function createWorld(service: TestApp) {
     const [, collection = ''] = /\/v1\/([a-z-]+)/.exec(operation.path) ?? [];
     const whole = wholeParts(operation);
     const fields: Record<string, readonly unknown[]> = {
-      id: ids[collection as keyof typeof ids] ?? [],
-      paymentId: ids.payments,
+      id: operation.path.endsWith('/capture') ? ids.held : (ids[collection as keyof typeof ids] ?? []),
+      paymentId: ids.paid,
       objectId: [...ids.payments, ...ids.refunds],
       eventId: ids.events,
       cursor: cursors,
@@ -143,7 +156,8 @@ export async function createWorld(service: TestApp) {
   /** Where only certain fields go together, the whole of them is known. */
   function wholeParts(operation: Operation): Record<string, readonly unknown[]> {
     if (operation.caller === 'client') return { body: /\/token$/.test(operation.path) ? forms : aboutTokens };
-    if (/ssoValidateUser/.test(operation.path)) return { query: authorizations };
+    if (operation.path.endsWith('/ssoValidateUser')) return { query: authorizations };
+    if (operation.path.endsWith('/auth/logout')) return { query: logouts };
     return {};
   }
 
