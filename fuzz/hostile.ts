@@ -133,10 +133,12 @@ function twist(
   expected: number[],
   change: (body: string) => string,
 ): Twist {
-  const changed = (request: Request) => ({
-    ...(request.body ? request : withHeader(request, 'content-type', 'application/json')),
-    body: Buffer.from(change(request.body?.toString() ?? '{}')),
-  });
+  const changed = (request: Request) => {
+    const given = request.body?.toString() ?? '';
+    return given === '' || given === 'null'
+      ? { ...withHeader(request, 'content-type', 'application/json'), body: Buffer.from(change('{}')) }
+      : { ...request, body: Buffer.from(change(given)) };
+  };
   return { how, fits, twist: changed, expected };
 }
 
