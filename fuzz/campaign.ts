@@ -7,6 +7,7 @@ import { type Broken, breaksOf, isObject } from './break.ts';
 import { faultsOf, type Hidden, type Intent, isOverloaded } from './check.ts';
 import { type OpenApi, type Operation, operationsOf } from './document.ts';
 import { twists } from './hostile.ts';
+import { pageOperations } from './pages.ts';
 import { type Answer, curlOf, type Parts, type Request, requestOf, send } from './request.ts';
 import { createWorld } from './world.ts';
 
@@ -18,7 +19,9 @@ type Sent = { request: Request; intent: Intent };
 export async function createCampaign(service: TestApp, options: { seed: number; only?: string | undefined }) {
   const base = new URL(await service.app.listen({ port: 0, host: '127.0.0.1' }));
   const document = JSON.parse((await service.app.inject('/api/openapi.json')).body) as OpenApi;
-  const operations = operationsOf(document).filter(({ name }) => name.includes(options.only ?? ''));
+  const operations = [...operationsOf(document), ...pageOperations].filter(({ name }) =>
+    name.includes(options.only ?? ''),
+  );
   const world = await createWorld(service);
   const names = await namesOf(service.db, JSON.stringify([document, allRefusals]));
   const counts = new Map<string, Count>(
@@ -109,30 +112,30 @@ function batchesOf(
   seed: number,
   size: { valid: number; broken: number; hostile: number },
 ): Record<'valid' | 'broken' | 'hostile', Sent[]> {
-  const authorizations = world.authorizations(operation);
+  const identities = world.identities(operation);
   const parts = arbitraryOf(operation.parts, world.known(operation)) as fc.Arbitrary<Parts>;
-  const caller = authorizations.length > 0 ? fc.constantFrom(...authorizations) : fc.constant(undefined);
+  const caller = identities.length > 0 ? fc.constantFrom(...identities) : fc.constant(undefined);
   const sample = (numRuns: number) =>
     numRuns === 0 ? [] : fc.sample(fc.tuple(parts, caller, fc.nat()), { seed, numRuns });
   const fitting = twists.filter(({ fits }) => fits(operation));
   return {
-    valid: sample(size.valid).map(([given, authorization]) => ({
-      request: requestOf(operation, given, authorization),
+    valid: sample(size.valid).map(([given, identity]) => ({
+      request: requestOf(operation, given, identity),
       intent: { kind: 'valid' },
     })),
-    broken: sample(size.broken).flatMap(([given, authorization, pick]) => {
+    broken: sample(size.broken).flatMap(([given, identity, pick]) => {
       const breaks = breaksOf(operation.parts, given).filter((broken) => canBeSent(operation, broken));
       const chosen = breaks[pick % Math.max(1, breaks.length)];
       if (!chosen) return [];
       const { pointer, how, value } = chosen;
-      const request = requestOf(operation, value as Parts, authorization);
+      const request = requestOf(operation, value as Parts, identity);
       return [{ request, intent: { kind: 'broken', pointer, how } }];
     }),
-    hostile: sample(size.hostile).flatMap(([given, authorization, pick]) => {
+    hostile: sample(size.hostile).flatMap(([given, identity, pick]) => {
       const twist = fitting[pick % fitting.length];
       if (!twist) return [];
       const { how, expected } = twist;
-      const request = twist.twist(requestOf(operation, given, authorization));
+      const request = twist.twist(requestOf(operation, given, identity));
       return [{ request, intent: { kind: 'hostile', how, expected } }];
     }),
   };

@@ -1,6 +1,7 @@
 import { canary, isObject } from './break.ts';
 import { accepts, type Operation, type Schema } from './document.ts';
 import type { Answer } from './request.ts';
+import { shopOrigin } from './world.ts';
 
 /** What was done to a request, and so what its answer must be like. */
 export type Intent =
@@ -18,6 +19,7 @@ export function faultsOf(operation: Operation, intent: Intent, answer: Answer, h
     ...bodyFaults(operation, intent, answer),
     ...headerFaults(answer),
     ...(answer.status >= 400 ? leaks(answer, hidden) : []),
+    ...returnFaults(answer),
     ...(intent.kind === 'broken' ? namingFaults(operation, intent.pointer, answer) : []),
   ];
 }
@@ -90,6 +92,14 @@ function undocumented(schema: Schema, value: unknown, place: string): string[] {
     const property = choice.properties?.[name];
     return property ? undocumented(property, inside, `${place}.${name}`) : [`${place}.${name}`];
   });
+}
+
+/** A payment that is taken leads back to a registered address. */
+function returnFaults(answer: Answer): string[] {
+  const body = answer.status === 200 ? readBody(answer) : undefined;
+  const confirmation = isObject(body) ? body.confirmation : undefined;
+  if (!isObject(confirmation) || new URL(String(confirmation.returnUrl)).origin === shopOrigin) return [];
+  return ['a payment leads back to an address that is not registered'];
 }
 
 function headerFaults({ status, headers }: Answer): string[] {

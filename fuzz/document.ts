@@ -24,8 +24,8 @@ export type Schema = {
   maximum?: number;
 };
 
-/** Who may call: nobody in particular, a person by token, a merchant's program, or a client by its secret in the form. */
-export type Caller = 'anybody' | 'person' | 'merchant' | 'client';
+/** Who may call: anybody, a person by token, a merchant's program, a client by its secret in the form, a browser. */
+export type Caller = 'anybody' | 'person' | 'merchant' | 'client' | 'browser';
 
 export type Operation = {
   /** `POST /checkout/v1/payments` */

@@ -102,6 +102,18 @@ export const twists: Twist[] = [
     twist: (request) => ({ ...request, headers: [...request.headers, ['x-idempotency-key', 'another']] }),
     expected: [400],
   },
+  {
+    how: 'a parameter twice',
+    fits: ({ parts }) => 'limit' in (parts.properties?.query?.properties ?? {}),
+    twist: (request) => ({ ...request, target: request.target.replace(/\?.*|$/, '?limit=1&limit=2') }),
+    expected: [400],
+  },
+  {
+    how: 'a parameter that nobody knows',
+    fits: ({ parts }) => 'limit' in (parts.properties?.query?.properties ?? {}),
+    twist: (request) => ({ ...request, target: request.target.replace(/\?.*|$/, '?surprise=1') }),
+    expected: [400],
+  },
   header('expect', '200-maybe', everywhere, [417]),
   header('x-long', 'x'.repeat(20_000), everywhere, [431]),
   {

@@ -60,11 +60,14 @@ try {
 async function untilTheEnd(campaign: Awaited<ReturnType<typeof createCampaign>>) {
   const end = Date.now() + minutes * 60_000;
   const parserFindings = [];
-  let runs = 0;
+  const textsEach = 200;
+  let texts = 0;
   for (let round = 0; Date.now() < end && !interrupted.signal.aborted; round++) {
     await campaign.round(round, { valid: 12, broken: 12, hostile: 6 }, interrupted.signal);
-    if (values.only === undefined) parserFindings.push(...(await fuzzParsers(seed + round, 200)));
-    runs += 200;
+    if (values.only === undefined) {
+      parserFindings.push(...(await fuzzParsers(seed + round, textsEach)));
+      texts += textsEach;
+    }
     const sent = [...campaign.counts.values()].reduce(
       (sum, one) => sum + one.valid + one.broken + one.hostile,
       0,
@@ -73,7 +76,7 @@ async function untilTheEnd(campaign: Awaited<ReturnType<typeof createCampaign>>)
       `\r${sent} requests, ${campaign.findings().length + parserFindings.length} findings, ${Math.max(0, Math.round((end - Date.now()) / 1000))} s left `,
     );
   }
-  say(`\n${parserNames.length} parsers, ${runs} texts each: ${parserNames.join(', ')}`);
+  say(`\n${parserNames.length} parsers, ${texts} texts each: ${parserNames.join(', ')}`);
   return parserFindings;
 }
 

@@ -15,11 +15,13 @@ export type Answer = { status: number; headers: Record<string, string>; type: st
 /** The parts that a schema of an operation describes. */
 export type Parts = { path: Record<string, string>; query: Record<string, string>; body?: unknown };
 
-export function requestOf(operation: Operation, parts: Parts, authorization: string | undefined): Request {
+/** The header that says who is calling. */
+export type Identity = [name: 'authorization' | 'cookie', value: string];
+
+export function requestOf(operation: Operation, parts: Parts, identity: Identity | undefined): Request {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encoded(parts.path[name] ?? ''));
   const query = formOf(parts.query);
-  const headers: Request['headers'] = [];
-  if (authorization !== undefined) headers.push(['authorization', authorization]);
+  const headers: Request['headers'] = identity ? [identity] : [];
   if (operation.needsKey) headers.push(['x-idempotency-key', randomUUID()]);
   const body = parts.body === undefined ? undefined : Buffer.from(bodyText(operation, parts.body));
   if (body && operation.bodyType) headers.push(['content-type', operation.bodyType]);

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createUser } from '../src/identity/users.ts';
 import type { TestApp } from '../test/support/app.ts';
 import {
+  bankOf,
   basic,
   call,
   cards,
@@ -11,12 +12,20 @@ import {
   payByCard,
   refund,
 } from '../test/support/merchant.ts';
-import { bearer, credentials, demo, tokenCall, Visitor } from '../test/support/partner.ts';
+import {
+  authorizeUrl,
+  credentials,
+  demo,
+  formsOf,
+  type Pkce,
+  tokenCall,
+  Visitor,
+} from '../test/support/partner.ts';
 import { obtainCode, obtainTokens } from '../test/support/registered.ts';
 import type { Known } from './arbitrary.ts';
 import { isObject } from './break.ts';
 import type { Operation } from './document.ts';
-import type { Answer } from './request.ts';
+import type { Answer, Identity } from './request.ts';
 
 const phones = Array.from({ length: 9000 }, (_, at) => `+9945022${String(10_000 + at)}`);
 
@@ -34,7 +43,13 @@ export const worldReplacements = { resolve: async () => ['127.0.0.1'] };
 /** What exists in the service: ids, tokens and codes that are good, so that requests get past the first check. */
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
+/** Where the demo merchant may have people sent back to, and what only looks like it. */
+export const shopOrigin = 'http://localhost:4000';
+const elsewhere = [`${shopOrigin}@evil.example/`, `${shopOrigin}.evil.example/`];
+
 const mostKept = 20;
+/** A number that no page shows by itself, so that it is seen where it is shown again. */
+const typedCard = '5105105105105100';
 
 export async function createWorld(service: TestApp) {
   const receiver = createServer((_request, response) => response.end('taken')).listen(0, '127.0.0.1');
@@ -50,6 +65,10 @@ export async function createWorld(service: TestApp) {
     'webhook-endpoints': [],
   };
   const cursors: string[] = [];
+  const payTokens: string[] = [];
+  let bankToken = '';
+  let cookie = '';
+  let flows: Record<string, string>[] = [];
   let people: string[] = [];
   let merchantToken = '';
   let forms: Record<string, string>[] = [];
@@ -104,6 +123,10 @@ export async function createWorld(service: TestApp) {
     }
     await pay(cards.declined);
     await pay(cards.challenge);
+    for (let open = 0; open < 4; open++) {
+      keep(payTokens, lastPartOf((await createPayment(service)).confirmation.confirmationUrl));
+    }
+    await beginLogin(pkce);
     const made = (await refund(service, ids.paid.at(-1) ?? '', '1.00')).json<{ id: string }>();
     keep(ids.refunds, made.id);
     const events = (await call(service, 'GET', '/v1/events')).json<{ items: { id: string }[] }>();
@@ -116,7 +139,19 @@ export async function createWorld(service: TestApp) {
     const payment = await createPayment(service, changes);
     await payByCard(service, payment, card);
     keep(ids.payments, payment.id);
+    keep(payTokens, lastPartOf(payment.confirmation.confirmationUrl));
+    if (card === cards.challenge) bankToken = lastPartOf(await bankOf(service, payment));
     return payment.id;
+  }
+
+  /** As far as the page that asks for the code. */
+  async function beginLogin(pkce: Pkce) {
+    const visitor = new Visitor(service);
+    const first = await visitor.get(authorizeUrl(service, pkce));
+    const { phone } = await newPerson();
+    const second = await visitor.follow(await visitor.submit(first, '/auth/login', { phone }));
+    flows = [first, second].flatMap(({ body }) => formsOf(body).map(({ fields }) => fields));
+    cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   }
 
   async function newPerson() {
@@ -144,10 +179,20 @@ export async function createWorld(service: TestApp) {
       terminalId: [demoMerchant.terminalId],
       currency: ['AZN'],
       value: ['1.00', '0.01', '2.50', '100.00'],
-      returnUrl: ['http://localhost:4000/thanks', 'http://localhost:4000/a?b=c#d'],
+      returnUrl: [`${shopOrigin}/thanks`, `${shopOrigin}/a?b=c#d`, `${shopOrigin}/`, ...elsewhere],
       url: [receiverUrl],
       events: [['*'], ['payment.*', 'refund.succeeded']],
       type: ['payment.*', 'refund.succeeded'],
+      token: operation.path.includes('/acs/') ? [bankToken] : payTokens,
+      attempts: ['0', '1'],
+      number: [cards.approved, cards.declined, cards.challenge, typedCard],
+      expiry: ['12/30', '1/2031'],
+      csc: ['123'],
+      holder: ['A Customer'],
+      flow: flows.map(({ flow }) => flow),
+      csrf: flows.map(({ csrf }) => csrf),
+      phone: ['+994501234567', '050 123 45 67', '٠٥٠١٢٣٤٥٦٧'],
+      code: ['111111', '000000', '1234'],
       ...whole,
     };
     return (name) => fields[name] ?? [];
@@ -165,9 +210,11 @@ export async function createWorld(service: TestApp) {
     refresh,
     known,
     /** The good ways to say who is calling. */
-    authorizations({ caller }: Operation): string[] {
-      if (caller === 'merchant') return [basic(), `Bearer ${merchantToken}`];
-      return caller === 'person' ? people.map((token) => String(bearer(token).authorization)) : [];
+    identities({ caller }: Operation): Identity[] {
+      const authorized = (value: string): Identity => ['authorization', value];
+      if (caller === 'merchant') return [basic(), `Bearer ${merchantToken}`].map(authorized);
+      if (caller === 'person') return people.map((token) => authorized(`Bearer ${token}`));
+      return caller === 'browser' && cookie ? [['cookie', cookie]] : [];
     },
     /** What an answer tells of new objects is used in later requests. */
     learn({ path }: Operation, answer: Answer) {
@@ -185,8 +232,12 @@ export async function createWorld(service: TestApp) {
         ({ client_secret, code, code_verifier, refresh_token }) =>
           [client_secret, code, code_verifier, refresh_token].filter((value) => value !== undefined),
       );
-      return [...people, merchantToken, ...inForms, basic().slice('Basic '.length)];
+      return [...people, merchantToken, ...inForms, basic().slice('Basic '.length), typedCard];
     },
     close: () => receiver.close(),
   };
+}
+
+function lastPartOf(url: string): string {
+  return new URL(url).pathname.split('/').at(-1) ?? '';
 }
