@@ -146,8 +146,8 @@ function twist(
   change: (body: string) => string,
 ): Twist {
   const changed = (request: Request) => {
-    const given = request.body?.toString() ?? '';
-    return given === '' || given === 'null'
+    const given = request.body?.toString() ?? 'null';
+    return given === 'null'
       ? { ...withHeader(request, 'content-type', 'application/json'), body: Buffer.from(change('{}')) }
       : { ...request, body: Buffer.from(change(given)) };
   };
