@@ -85,10 +85,10 @@ export async function createCampaign(service: TestApp, options: { seed: number; 
       signal?: AbortSignal,
     ) {
       await world.refresh();
-      for (const operation of operations) {
+      for (const [at, operation] of operations.entries()) {
         if (signal?.aborted) return;
         const hidden = { names, secrets: world.secrets() };
-        const seed = options.seed + number;
+        const seed = options.seed + number * operations.length + at;
         const { valid, broken, hostile } = batchesOf(operation, world, seed, size);
         await Promise.all(valid.map((sent) => deliver(operation, sent, hidden)));
         await refuseAll(operation, [...broken, ...hostile], hidden);
