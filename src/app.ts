@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { sandboxAcsRoutes } from './checkout/acquirers/sandbox-acs-routes.ts';
 import { type Checkout, openCheckout, walletCallback } from './checkout/checkout.ts';
 import { checkoutRefusals } from './checkout/errors.ts';
@@ -137,6 +138,19 @@ export async function seedDemo(areas: Areas, baseUrl: string): Promise<void> {
   await seedAreas(areas.identity, areas.checkout.deps, { baseUrl, actor: 'demo' });
 }
 
+const indexSchema = {
+  summary: 'What runs here',
+  tags: ['Service'],
+  response: {
+    200: Type.Object({
+      name: Type.String(),
+      version: Type.String(),
+      environment: Type.String(),
+      links: Type.Object({ openapi: Type.String(), reference: Type.String() }),
+    }),
+  },
+};
+
 /** The whole service as one Fastify instance: the only place that knows both areas. */
 export async function buildApp(deps: AppDeps): Promise<HttpServer> {
   const { server } = deps.config;
@@ -156,7 +170,7 @@ export async function buildApp(deps: AppDeps): Promise<HttpServer> {
       scope.addHook('onRoute', routesOfHost(hostOf(urls.base)));
       // Relative, since a page that was opened under another name (127.0.0.1) may read from its own origin only.
       await scope.register(swaggerUi, { documentUrl: '../api/openapi.json' });
-      scope.get('/api', { schema: { summary: 'What runs here', tags: ['Service'] } }, async () => ({
+      scope.get('/api', { schema: indexSchema }, async () => ({
         name: 'tollgate',
         version,
         environment: server.env,

@@ -34,6 +34,8 @@ export async function verifyJwt(
   if (!key || header.alg !== key.alg) return undefined;
   const input = Buffer.from(`${header64}.${claims64}`);
   const signature = Buffer.from(signature64, 'base64url');
+  // One spelling only: base64url has spare bits at its end, and a token that was refused must not come back in another.
+  if (signature.toString('base64url') !== signature64) return undefined;
   const good = verify(digestOf(key.alg), input, { key: key.publicKey, dsaEncoding: 'ieee-p1363' }, signature);
   return good ? parseObject(claims64) : undefined;
 }

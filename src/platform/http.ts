@@ -335,7 +335,7 @@ export function refusalOf(error: unknown): Refusal {
     case 415:
       return refuse('unsupported_media_type');
     case 414:
-      return refuse('headers_too_large');
+      return refuse('headers_too_large', 'A part of the address is longer than 512 characters.');
     case 400:
       return refuse('invalid_request', 'The address, a header or the length of the body is malformed.');
   }

@@ -13,7 +13,8 @@ export async function describeApi(
       info: {
         title: 'Tollgate',
         version: options.version,
-        description: 'Single sign-on by phone number, and payments. Every answer carries `X-Request-Id`.',
+        description:
+          'Single sign-on by phone number, and payments. Every answer carries `X-Request-Id`. Beside what is listed, every address may answer 405, 408, 413, 415, 417 and 431.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: new URL(options.baseUrl).origin }],
@@ -25,7 +26,25 @@ export async function describeApi(
       },
       externalDocs: { description: 'Every error code', url: `${options.baseUrl}/docs/errors` },
     },
+    transformObject(made) {
+      if (!('openapiObject' in made)) return made.swaggerObject;
+      freeBodies(made.openapiObject.paths as Record<string, Record<string, Described>>);
+      return made.openapiObject;
+    },
   });
+}
+
+/** Goes into the schema of a call whose body may be left out. */
+export const bodyMayBeLeftOut = { 'x-body-may-be-left-out': true };
+
+type Described = { requestBody?: { required?: boolean }; 'x-body-may-be-left-out'?: boolean };
+
+/** The plugin calls every body required. */
+function freeBodies(paths: Record<string, Record<string, Described>>): void {
+  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+    if (operation['x-body-may-be-left-out'] && operation.requestBody) operation.requestBody.required = false;
+    delete operation['x-body-may-be-left-out'];
+  }
 }
 
 const ProblemJson = Type.Object(

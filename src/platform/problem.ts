@@ -39,7 +39,7 @@ export const commonRefusals = {
   not_found: [404, 'Nothing is served at this address.'],
   method_not_allowed: [405, 'This address does not take this method; `Allow` names those it takes.'],
   request_timeout: [408, 'The request did not arrive in time.'],
-  payload_too_large: [413, 'The body is larger than 64 kB.'],
+  payload_too_large: [413, 'The body is larger than this call takes; none takes more than 64 kB.'],
   unsupported_media_type: [415, 'The body has a content type or an encoding that this call does not take.'],
   expectation_failed: [417, 'The header `Expect` asks for something that is not done here.'],
   headers_too_large: [431, 'The address and the headers together are larger than 16 kB.'],

@@ -154,6 +154,17 @@ test('T41 an access token works in its last second and not at its end', async ()
   clock.set(start);
 });
 
+test('a token has one spelling: the spare bits at the end of its signature are not free', async () => {
+  const { access_token: good } = await obtainTokens(service);
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const signatureOf = (token: string) => Buffer.from(token.split('.')[2] ?? '', 'base64url');
+  const sameBytes = [...letters]
+    .map((letter) => good.slice(0, -1) + letter)
+    .filter((token) => token !== good && signatureOf(token).equals(signatureOf(good)));
+  assert.ok(sameBytes.length > 0);
+  for (const token of sameBytes) invalidToken(await profile(token));
+});
+
 function part(value: string | object): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 }
@@ -794,6 +805,7 @@ test('R68 either token, given back, ends the client’s part of the session and 
     const next = (await refresh(service, first.refresh_token)).json<Tokens>();
     const answer = await revoke(next[name]);
     assert.equal(answer.statusCode, 200);
+    assert.equal(answer.body, '');
     assert.equal(answer.headers['cache-control'], 'no-store');
     invalidToken(await profile(first.access_token));
     invalidToken(await profile(next.access_token));

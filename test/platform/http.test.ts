@@ -323,7 +323,8 @@ test('malformed percent-encoding in the path is refused', async () => {
 
 test('a parameter of the path may have 512 characters, no more', async () => {
   assert.equal((await shop.app.inject(`/orders/${'x'.repeat(512)}`)).statusCode, 200);
-  problemIn(await shop.app.inject(`/orders/${'x'.repeat(513)}`), 431, 'headers_too_large');
+  const refused = problemIn(await shop.app.inject(`/orders/${'x'.repeat(513)}`), 431, 'headers_too_large');
+  assert.equal(refused.detail, 'A part of the address is longer than 512 characters.');
 });
 
 test('every answer carries a request id of its own', async () => {
@@ -765,6 +766,26 @@ test('the API is described in OpenAPI 3.1', async () => {
   assert.equal(document.info.version, version);
   assert.deepEqual(document.servers, [{ url: 'http://localhost:3000' }]);
   assert.equal(typeof document.paths, 'object');
+});
+
+test('the document shows every answer that has a body, and no body as required that may be left out', async () => {
+  type Operation = { requestBody?: { required: boolean }; responses: Record<string, { content?: object }> };
+  const { paths } = (await local.inject('/api/openapi.json')).json<{
+    paths: Record<string, Record<string, Operation>>;
+  }>();
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ name: `${method} ${path}`, ...operation })),
+  );
+  const silent = operations.filter(({ responses }) => responses[200] && !responses[200].content);
+  assert.deepEqual(
+    silent.map(({ name }) => name),
+    ['post /api/v1/openid-connect/revoke'],
+  );
+  const free = operations.filter(({ requestBody }) => requestBody?.required === false);
+  assert.deepEqual(free.map(({ name }) => name).sort(), [
+    'post /checkout/v1/payments/{id}/capture',
+    'post /checkout/v1/webhook-endpoints/{id}/rotate-secret',
+  ]);
 });
 
 test('the interactive reference comes from our own host, whole', async () => {

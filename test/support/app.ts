@@ -44,16 +44,29 @@ const long = {
   idle_in_transaction_session_timeout: 30_000,
 };
 
-/**
- * The whole service on a database of its own, reached with `app.inject` or, after `app.listen`, over HTTP. Only the
- * clock and the receiver of texts are not the real ones; what is logged is kept for the test to read.
- */
+/** The service on a database of this test file's own; it ends when the file is done. */
 export async function startTestApp(
   env: Record<string, string> = {},
-  { patient = false, ...replaced }: { resolve?: Resolve; patient?: boolean } = {},
+  options: TestAppOptions = {},
 ): Promise<TestApp> {
   const url = env.DATABASE_URL ?? (await testDatabaseUrl());
-  const config = loadConfig({ DATABASE_URL: url, LOG_LEVEL: 'trace', ...env });
+  const { close, ...service } = await openTestApp({ ...env, DATABASE_URL: url }, options);
+  after(close);
+  return service;
+}
+
+type TestAppOptions = { resolve?: Resolve; patient?: boolean };
+
+/**
+ * The whole service, reached with `app.inject` or, after `app.listen`, over HTTP. Only the clock and the receiver of
+ * texts are not the real ones; what is logged is kept for the test to read.
+ */
+export async function openTestApp(
+  env: Record<string, string> & { DATABASE_URL: string },
+  { patient = false, ...replaced }: TestAppOptions = {},
+): Promise<TestApp & { close(): Promise<void> }> {
+  const url = env.DATABASE_URL;
+  const config = loadConfig({ LOG_LEVEL: 'trace', ...env });
   const logLines: string[] = [];
   const log = createLogger({
     level: config.server.logLevel,
@@ -79,10 +92,10 @@ export async function startTestApp(
   const lifecycle = { started: true, draining: false };
   const health = { lifecycle, db, migrationLevel: '', metricsText: () => metrics.registry.metrics() };
   const app = await buildApp({ config, log, metrics, health, areas });
-  after(async () => {
+  const close = async () => {
     await app.close();
     await areas.close();
     await db.close();
-  });
-  return { app, db, config, areas, logLines, clock, texts };
+  };
+  return { app, db, config, areas, logLines, clock, texts, close };
 }

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { bodyMayBeLeftOut, problems } from '../../platform/openapi.ts';
 import { uuid7Form } from '../../platform/uuid7.ts';
 import { capturePayment } from '../capture.ts';
 import type { CheckoutDeps } from '../deps.ts';
@@ -17,6 +17,7 @@ const schema = {
     'All of it, also without a body, or a smaller `amount`; the rest is let go. Needs the header `X-Idempotency-Key`.',
   tags: ['Payments'],
   security: merchantSecurity,
+  ...bodyMayBeLeftOut,
   headers: KeyHeaders,
   params: IdParams,
   body: Type.Object({ amount: Type.Optional(MoneyJson) }, { additionalProperties: false }),

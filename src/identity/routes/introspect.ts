@@ -31,6 +31,8 @@ const schema = {
     ),
     400: OAuthErrorJson,
     401: OAuthErrorJson,
+    429: OAuthErrorJson,
+    503: OAuthErrorJson,
   },
 };
 

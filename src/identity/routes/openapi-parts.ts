@@ -18,6 +18,7 @@ export const ProblemJson = Type.Object(
 );
 
 export const bearerResponses = {
+  400: { description: 'A body was sent, or the request is malformed', content: problem() },
   401: { description: 'No token, or one that does not count (any more)', content: problem() },
   403: { description: 'The scope does not suffice', content: problem() },
   503: { description: 'Try again later', content: problem() },

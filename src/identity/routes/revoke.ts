@@ -27,9 +27,12 @@ const schema = {
     client_secret: Type.Optional(Type.String()),
   }),
   response: {
-    200: Type.Null({ description: 'The token is dead' }),
+    // Nothing at all: `null` would be sent as four letters.
+    200: Type.Unsafe<undefined>(Type.Null({ description: 'The token is dead' })),
     400: OAuthErrorJson,
     401: OAuthErrorJson,
+    429: OAuthErrorJson,
+    503: OAuthErrorJson,
   },
 };
 
@@ -44,7 +47,7 @@ export const revoke: FastifyPluginAsyncTypebox<IdentityDeps> = async (app, deps)
       const end = { ...found, clientId: client.clientId, reason: 'revoked', at: deps.now() };
       await deps.db.transaction((tx) => endClientSession(tx, end));
     }
-    return reply.code(200).send(null);
+    return reply.code(200).send(undefined);
   });
 };
 

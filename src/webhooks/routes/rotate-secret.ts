@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { bodyMayBeLeftOut, problems } from '../../platform/openapi.ts';
 import { rotateSecret } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
@@ -12,6 +12,7 @@ const schema = {
     'For 24 hours both the new and the former secret sign. Within that time another one is refused, unless `force` is given: the oldest one then stops at once. The body may be left out.',
   tags: ['Webhooks'],
   security: merchantSecurity,
+  ...bodyMayBeLeftOut,
   params: IdParams,
   body: Type.Union([
     Type.Object(
