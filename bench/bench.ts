@@ -1,0 +1,87 @@
+/**
+ * What a request costs, beside others who do the same and beside what nobody can beat. docs/performance.md says how.
+ *
+ *   npm run bench                      everything, several minutes
+ *   npm run bench -- --quick           the comparison alone, within a minute
+ *   npm run bench -- --grow            only how the cost grows with the tables
+ *   npm run bench -- --profile <work>  where the time of our server goes
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { bundle } from '../scripts/bundle.js';
+import { packageRoot } from '../src/app.ts';
+import { compare, type Pace, type Row } from './compare.ts';
+import { startDatabase } from './database.ts';
+import { type GrowthRow, grow } from './grow.ts';
+import { picture } from './picture.ts';
+import { profile } from './profile.ts';
+import { comparisonTable, growthTable, targetsOf, targetTable } from './report.ts';
+import { say } from './works.ts';
+
+const full: Pace = { rounds: 3, firstWarmMs: 1_500, warmMs: 400, measureMs: 1_500, supply: 20_000 };
+const quick: Pace = { rounds: 2, firstWarmMs: 500, warmMs: 150, measureMs: 400, supply: 6_000 };
+
+const { values: wish } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    grow: { type: 'boolean', default: false },
+    profile: { type: 'string' },
+  },
+});
+if (process.platform !== 'linux') throw new Error('Processor time is read from /proc, which only Linux has.');
+
+/** Newest last: servers end before their database. */
+const undo: (() => Promise<void>)[] = [];
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void undoAll().finally(() => process.exit(130)));
+}
+const begun = performance.now();
+try {
+  say('building the server');
+  await bundle(['src/main.ts', 'src/cli.ts'], 'dist');
+  if (wish.profile !== undefined) print(await profile(await database(), wish.profile, undo));
+  else {
+    const rows = wish.grow ? [] : await compare(await database(), wish.quick ? quick : full, undo);
+    await undoAll();
+    const growth = wish.quick ? [] : await grow(await database(), undo);
+    report(rows, growth);
+  }
+} finally {
+  await undoAll();
+}
+
+async function database() {
+  say('starting a PostgreSQL with durable settings');
+  const started = await startDatabase();
+  undo.push(started.stop);
+  return started;
+}
+
+function report(rows: Row[], growth: GrowthRow[]): void {
+  const targets = targetsOf(rows, growth);
+  const at = new Date().toISOString();
+  const folder = new URL('bench/results/', packageRoot);
+  mkdirSync(folder, { recursive: true });
+  const file = new URL(`bench-${at.replaceAll(':', '-')}.json`, folder);
+  const machine = { cores: cpus().length, model: cpus()[0]?.model, node: process.version };
+  writeFileSync(file, `${JSON.stringify({ at, machine, targets, rows, growth }, null, 2)}\n`);
+  if (rows.length > 0) print(comparisonTable(rows));
+  if (growth.length > 0) print(growthTable(growth));
+  print(targetTable(targets));
+  if (rows.length > 0 && !wish.quick) {
+    // Only a whole run is worth showing.
+    writeFileSync(new URL('docs/images/bench.svg', packageRoot), picture(rows));
+  }
+  print(`${Math.round((performance.now() - begun) / 1000)} s; written to ${file.pathname}`);
+}
+
+async function undoAll(): Promise<void> {
+  for (let next = undo.pop(); next; next = undo.pop()) {
+    await next().catch((error: unknown) => say(String(error)));
+  }
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n\n`);
+}
