@@ -6,7 +6,7 @@ import { peerTable } from './peer-adapter.ts';
 import { startPeer } from './peers.ts';
 import { createSupplies } from './supply.ts';
 import { startTollgate, tollgateContestant } from './tollgate.ts';
-import { Cell, type Figures, say } from './works.ts';
+import { Cell, type Figures, type Run, say } from './works.ts';
 
 export const ours = 'tollgate';
 export const inMemory = 'oidc-provider, memory';
@@ -24,7 +24,7 @@ export const works = [
   'refund',
 ];
 
-export type Pace = { rounds: number; firstWarmMs: number; warmMs: number; measureMs: number; supply: number };
+export type Pace = { rounds: number; first: Run; later: Run; supply: number };
 export type Row = Figures & { work: string; contestant: string };
 
 /** These few rows and what the works themselves add; `grow` shows what more rows cost. */
@@ -35,6 +35,7 @@ export async function compare(
   database: BenchDatabase,
   pace: Pace,
   undo: (() => Promise<void>)[],
+  wanted = works,
 ): Promise<Row[]> {
   const { url, client } = database;
   say('loading people and payments');
@@ -47,7 +48,6 @@ export async function compare(
     supplyOf('refresh tokens'),
     supplyOf('refresh tokens'),
   ];
-  for (const supply of [codes, refreshable, bareRefreshable]) await supply.refill();
   await settle(client);
 
   say('starting the contestants');
@@ -74,12 +74,12 @@ export async function compare(
     statements.contestant,
   ];
 
-  const cells = works.flatMap((work) =>
+  const cells = wanted.flatMap((work) =>
     contestants.filter((one) => work in one.works).map((one) => new Cell(one, work)),
   );
   for (let round = 0; round < pace.rounds; round++) {
     for (const cell of cells) {
-      await cell.run({ warmMs: round === 0 ? pace.firstWarmMs : pace.warmMs, measureMs: pace.measureMs });
+      await cell.run(round === 0 ? pace.first : pace.later);
       const { perSecond, totalUs } = cell.figures();
       say(
         `round ${round + 1}/${pace.rounds}  ${cell.name.padEnd(20)}${cell.contestant.name.padEnd(28)}` +

@@ -21,7 +21,7 @@ export const growingWorks = [
 
 export type GrowthRow = Figures & { work: string; size: number; workers: number };
 
-const pace = { warmMs: 500, measureMs: 1_500 };
+const pace = { warmMs: 1_500, warmRequests: 2_000, measureMs: 1_500 };
 
 export async function grow(database: BenchDatabase, undo: (() => Promise<void>)[]): Promise<GrowthRow[]> {
   const { url, client } = database;

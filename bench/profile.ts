@@ -9,12 +9,14 @@ import { startTollgate, tollgateContestant } from './tollgate.ts';
 import { Cell, say } from './works.ts';
 
 const people = 1_000;
-const durationMs = 8_000;
+const warmMs = 8_000;
+const durationMs = 6_000;
 const linesShown = 40;
 
 type CallFrame = { functionName: string; url: string; lineNumber: number };
 type Node = { id: number; callFrame: CallFrame; children?: number[] };
-type CpuProfile = { nodes: Node[]; samples: number[]; timeDeltas: number[] };
+/** Times are those of the machine's steady clock, in microseconds. */
+type CpuProfile = { nodes: Node[]; samples: number[]; timeDeltas: number[]; startTime: number };
 
 export async function profile(
   database: BenchDatabase,
@@ -38,21 +40,32 @@ export async function profile(
   await settle(client);
   say(`running ${work}`);
   const cell = new Cell(contestant, work);
-  await cell.run({ warmMs: 0, measureMs: durationMs });
+  await cell.run({ warmMs, warmRequests: 10_000, measureMs: 1 });
+  const from = steadyUs();
+  await cell.run({ warmMs: 0, warmRequests: 0, measureMs: durationMs });
+  const to = steadyUs();
   await server.stop();
   const [file] = readdirSync(folder);
   if (!file) throw new Error('the server has written no profile');
   const { requests, serverUs, databaseUs } = cell.figures();
   const cost = `${requests} requests, ${Math.round(serverUs)} µs of the server and ${Math.round(databaseUs)} µs of the database each`;
-  return `${cost}\n${summarize(JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile)}`;
+  const found = JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile;
+  return `${cost}\n${summarize(found, from, to)}`;
 }
 
-function summarize({ nodes, samples, timeDeltas }: CpuProfile): string {
+/** Only what happened under load: how a server starts is another matter. */
+function summarize({ nodes, samples, timeDeltas, startTime }: CpuProfile, from: number, to: number): string {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const self = new Map<number, number>();
-  for (const [at, id] of samples.entries()) self.set(id, (self.get(id) ?? 0) + (timeDeltas[at] ?? 0));
+  let time = startTime;
+  for (const [at, id] of samples.entries()) {
+    const delta = timeDeltas[at] ?? 0;
+    time += delta;
+    if (time > from && time <= to) self.set(id, (self.get(id) ?? 0) + delta);
+  }
   const selfTimes = new Map<string, number>();
   const inclusiveTimes = new Map<string, number>();
+  const moduleTimes = new Map<string, number>();
   const visit = (node: Node, above: Set<string>): number => {
     const name = nameOf(node.callFrame);
     const inside = new Set(above).add(name);
@@ -63,18 +76,43 @@ function summarize({ nodes, samples, timeDeltas }: CpuProfile): string {
       if (found) total += visit(found, inside);
     }
     selfTimes.set(name, (selfTimes.get(name) ?? 0) + own);
+    const module = moduleOf(node.callFrame) || name;
+    moduleTimes.set(module, (moduleTimes.get(module) ?? 0) + own);
     // A function that calls itself is counted once.
     if (!above.has(name)) inclusiveTimes.set(name, (inclusiveTimes.get(name) ?? 0) + total);
     return total;
   };
   const [root] = nodes;
   const total = root ? visit(root, new Set()) - (selfTimes.get('(idle)') ?? 0) : 0;
-  return `\nself\n${list(selfTimes, total)}\n\ninclusive\n${list(inclusiveTimes, total)}`;
+  return `\nby module\n${list(moduleTimes, total)}\n\nself\n${list(selfTimes, total)}\n\ninclusive\n${list(inclusiveTimes, total)}`;
 }
 
-function nameOf({ functionName, url, lineNumber }: CallFrame): string {
-  const file = url.split('/').slice(-1)[0] ?? '';
-  return `${functionName || '(anonymous)'}${file ? ` ${file}:${lineNumber + 1}` : ''}`;
+function steadyUs(): number {
+  return Number(process.hrtime.bigint() / 1000n);
+}
+
+function nameOf(frame: CallFrame): string {
+  return `${frame.functionName || '(anonymous)'}  ${moduleOf(frame)}`.trimEnd();
+}
+
+const modulesByFile = new Map<string, { line: number; module: string }[]>();
+
+/** What was bundled together names the module that each part came from in a comment of its own. */
+function moduleOf({ url, lineNumber }: CallFrame): string {
+  if (!url.startsWith('file:')) return url;
+  let modules = modulesByFile.get(url);
+  if (!modules) {
+    const lines = readFileSync(new URL(url), 'utf8').split('\n');
+    modules = lines.flatMap((text, line) => {
+      const [, module] = /^\s*\/\/ ((?:src|node_modules)\/\S+)$/.exec(text) ?? [];
+      return module ? [{ line, module }] : [];
+    });
+    modulesByFile.set(url, modules);
+  }
+  return (
+    modules.findLast(({ line }) => line <= lineNumber)?.module ??
+    url.replace(/^.*\/node_modules\//, 'node_modules/')
+  );
 }
 
 function list(times: Map<string, number>, total: number): string {

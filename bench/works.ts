@@ -33,6 +33,10 @@ export type Figures = {
   databaseBytes: number;
 };
 
+/** Warm means so many requests; a slow machine is given at most so much time for them. */
+export type Run = { warmMs: number; warmRequests: number; measureMs: number };
+const warmStepMs = 200;
+
 /** One contestant at one work; rounds are added up, so that noise between them falls on all alike. */
 export class Cell {
   readonly contestant: Contestant;
@@ -54,19 +58,22 @@ export class Cell {
   }
 
   /** Lets the server find its stride first: what it compiles and caches meanwhile is not counted. */
-  async run({ warmMs, measureMs }: { warmMs: number; measureMs: number }): Promise<void> {
+  async run({ warmMs, warmRequests, measureMs }: Run): Promise<void> {
     const { port } = this.contestant;
     this.#connections = [];
     for (let at = 0; at < connectionCount; at++) {
       // Without a port there is nothing to connect to, and the work takes only the place of the connection.
       this.#connections.push(port === undefined ? (undefined as never) : await Connection.open(port));
     }
-    await this.#bursts(warmMs, false);
+    for (let spentMs = 0, done = 0; spentMs < warmMs && done < warmRequests; spentMs += warmStepMs) {
+      done += await this.#bursts(warmStepMs, false);
+    }
     await this.#bursts(measureMs, true);
     if (port !== undefined) for (const connection of this.#connections) connection.close();
   }
 
-  async #bursts(durationMs: number, counted: boolean): Promise<void> {
+  async #bursts(durationMs: number, counted: boolean): Promise<number> {
+    let requests = 0;
     for (let leftMs = durationMs; leftMs > 0; ) {
       await this.#work.prepare?.(this.#connections);
       const database = this.contestant.usesDatabase ? ownDatabase() : [];
@@ -79,6 +86,7 @@ export class Cell {
       );
       const after = { server: usageOf(server), database: usageOf(database) };
       leftMs -= driven.seconds * 1000;
+      requests += driven.requests;
       if (!counted) continue;
       this.#seconds += driven.seconds;
       for (const latency of driven.latenciesMs) this.#latenciesMs.push(latency);
@@ -86,6 +94,7 @@ export class Cell {
       this.#databaseMs += after.database.cpuMs - before.database.cpuMs;
       this.#memory = { server: after.server.memoryBytes, database: after.database.memoryBytes };
     }
+    return requests;
   }
 
   figures(): Figures {
