@@ -3,6 +3,7 @@
  *
  *   npm run bench                      everything, several minutes
  *   npm run bench -- --quick           the comparison alone, within a minute
+ *   npm run bench -- --compare         the comparison alone, at length
  *   npm run bench -- --grow            only how the cost grows with the tables
  *   npm run bench -- --only <work>     the comparison at one work
  *   npm run bench -- --profile <work>  where the time of our server goes
@@ -37,6 +38,7 @@ const quick: Pace = {
 const { values: wish } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    compare: { type: 'boolean', default: false },
     grow: { type: 'boolean', default: false },
     only: { type: 'string' },
     profile: { type: 'string' },
@@ -46,6 +48,7 @@ if (process.platform !== 'linux') throw new Error('Processor time is read from /
 
 /** Newest last: servers end before their database. */
 const undo: (() => Promise<void>)[] = [];
+let undoing = Promise.resolve();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void undoAll().finally(() => process.exit(130)));
 }
@@ -58,7 +61,7 @@ try {
     const only = wish.only === undefined ? undefined : [wish.only];
     const rows = wish.grow ? [] : await compare(await database(), wish.quick ? quick : full, undo, only);
     await undoAll();
-    const growth = wish.quick || only ? [] : await grow(await database(), undo);
+    const growth = wish.quick || wish.compare || only ? [] : await grow(await database(), undo);
     report(rows, growth);
   }
 } finally {
@@ -83,17 +86,21 @@ function report(rows: Row[], growth: GrowthRow[]): void {
   if (rows.length > 0) print(comparisonTable(rows));
   if (growth.length > 0) print(growthTable(growth));
   print(targetTable(targets));
-  if (rows.length > 0 && growth.length > 0) {
-    // Only a whole run is worth showing.
+  if (rows.length > 0 && !wish.quick && wish.only === undefined) {
+    // Only a whole comparison is worth showing.
     writeFileSync(new URL('docs/images/bench.svg', packageRoot), picture(rows));
   }
   print(`${Math.round((performance.now() - begun) / 1000)} s; written to ${file.pathname}`);
 }
 
-async function undoAll(): Promise<void> {
-  for (let next = undo.pop(); next; next = undo.pop()) {
-    await next().catch((error: unknown) => say(String(error)));
-  }
+/** Whoever comes second waits for the first: after Ctrl-C the work that was cut off ends here as well. */
+function undoAll(): Promise<void> {
+  undoing = undoing.then(async () => {
+    for (let next = undo.pop(); next; next = undo.pop()) {
+      await next().catch((error: unknown) => say(String(error)));
+    }
+  });
+  return undoing;
 }
 
 function print(text: string): void {

@@ -1,4 +1,5 @@
 /** How the cost of a request grows with the tables, with one merchant who has half of everything, and with processes. */
+import pg from 'pg';
 import type { BenchDatabase } from './database.ts';
 import { ask } from './driver.ts';
 import { loadPayments, loadPeople, settle } from './load-rows.ts';
@@ -25,6 +26,9 @@ const pace = { warmMs: 1_500, warmRequests: 2_000, measureMs: 1_500 };
 
 export async function grow(database: BenchDatabase, undo: (() => Promise<void>)[]): Promise<GrowthRow[]> {
   const { url, client } = database;
+  const second = new pg.Client({ connectionString: url });
+  await second.connect();
+  undo.push(() => second.end());
   const rows: GrowthRow[] = [];
   const tokens = new Map<number, string>();
   const servers = [
@@ -36,8 +40,10 @@ export async function grow(database: BenchDatabase, undo: (() => Promise<void>)[
   for (const size of sizes) {
     say(`loading up to ${size} people, sessions and payments`);
     // Seen in an hour: whether a refresh also writes down that the person was seen would depend on the size.
-    await loadPeople(client, { from: loaded, to: size, seenSecondsAgo: -3600 });
-    await loadPayments(client, loaded, size);
+    await Promise.all([
+      loadPeople(client, { from: loaded, to: size, seenSecondsAgo: -3600 }),
+      loadPayments(second, loaded, size),
+    ]);
     loaded = size;
     await settle(client);
     const unused = createSupplies(client, size, 1)('codes');
