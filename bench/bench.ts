@@ -24,15 +24,15 @@ import { say } from './works.ts';
 /** An engine that compiles while it runs needs thousands of requests to find its stride. */
 const full: Pace = {
   rounds: 3,
-  first: { warmMs: 6_000, warmRequests: 6_000, measureMs: 1_500 },
-  later: { warmMs: 400, warmRequests: 1_000, measureMs: 1_500 },
-  supply: 20_000,
+  first: { warmMs: 3_000, warmRequests: 5_000, measureMs: 1_000 },
+  later: { warmMs: 400, warmRequests: 500, measureMs: 1_000 },
+  supply: 10_000,
 };
 const quick: Pace = {
   rounds: 2,
   first: { warmMs: 1_000, warmRequests: 2_000, measureMs: 300 },
   later: { warmMs: 200, warmRequests: 200, measureMs: 300 },
-  supply: 6_000,
+  supply: 4_000,
 };
 
 const { values: wish } = parseArgs({
