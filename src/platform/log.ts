@@ -56,8 +56,8 @@ export function createLogger(options: {
 }
 
 /**
- * The same object, or a copy without its secrets, three levels deep. One look at each name takes a quarter of the time
- * of the library's own redaction, which tries every path on every value. Errors are described by their serializer.
+ * The same object, or a copy without its secrets, three levels deep. One look at each name is enough, where the
+ * library's own redaction tries every path on every value. Errors are described by their serializer.
  */
 function hideSecrets<Value extends object>(value: Value, levels = 3): Value {
   let shown = value;
