@@ -6,6 +6,8 @@ import { takeBudgets } from './store/budgets.ts';
 
 const allowed = { max: 10, windowMs: 5 * 60_000 };
 const mostRemembered = 10_000;
+/** Longer than any name of a client with any address: what is longer was made up, and is not worth remembering. */
+const longestPlace = 300;
 const trustedMs = 24 * 3600_000;
 
 /**
@@ -20,13 +22,22 @@ export function createAuthenticationFailures(deps: {
 }): AuthenticationFailures {
   const blocked = new Map<string, Date>();
   const trusted = new Map<string, Date>();
-  const remember = (place: Map<string, Date>, key: string, until: Date) => {
+  /** The same client comes from the same place again and again, and each time its key would have to be derived. */
+  const keys = new Map<string, string>();
+  const remember = <Value>(place: Map<string, Value>, key: string, value: Value) => {
     if (place.size >= mostRemembered) place.clear();
-    place.set(key, until);
+    place.set(key, value);
   };
   // Whoever has one IPv6 address has a whole block of them, so failures are counted by block.
-  const keyOf = (clientId: string, address: string) =>
-    `client secret ${mac(deps.key, JSON.stringify([clientId, addressBlockOf(address)])).toString('base64url')}`;
+  const keyOf = (clientId: string, address: string) => {
+    const place = JSON.stringify([clientId, address]);
+    const known = keys.get(place);
+    if (known !== undefined) return known;
+    const hidden = mac(deps.key, JSON.stringify([clientId, addressBlockOf(address)])).toString('base64url');
+    const key = `client secret ${hidden}`;
+    if (place.length <= longestPlace) remember(keys, place, key);
+    return key;
+  };
   return {
     blockedUntil(clientId, address) {
       const key = keyOf(clientId, address);

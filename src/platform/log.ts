@@ -4,7 +4,7 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 export type { Logger } from 'pino';
 
 /** Nothing with such a name is ever meant for a log; whoever logs one by mistake gets the mark instead. */
-const secretNames = [
+const secretNames = new Set([
   'authorization',
   'cookie',
   'set-cookie',
@@ -29,7 +29,7 @@ const secretNames = [
   'number',
   'csc',
   'otp',
-];
+]);
 
 /** JSON lines on standard output. Bodies, headers and query strings are never logged; this is the second wall. */
 export function createLogger(options: {
@@ -37,18 +37,40 @@ export function createLogger(options: {
   destination?: DestinationStream;
   onOutputLost?: () => void;
 }): Logger {
-  const paths = secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
-  return pino(
+  const logger = pino(
     {
       level: options.level,
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      redact: { paths, censor: '[secret]' },
+      formatters: { level: (label) => ({ level: label }), log: hideSecrets },
       serializers: { err: describeError },
     },
     options.destination ?? standardOutput(options.onOutputLost),
   );
+  const child = logger.child;
+  // The formatter sees what is logged, not what a child carries along. Its own children come through here as well.
+  logger.child = function (this: typeof logger, bindings, childOptions) {
+    return child.call(this, hideSecrets(bindings), childOptions);
+  } as typeof child;
+  return logger;
+}
+
+/**
+ * The same object, or a copy without its secrets, three levels deep. One look at each name is enough, where the
+ * library's own redaction tries every path on every value. Errors are described by their serializer.
+ */
+function hideSecrets<Value extends object>(value: Value, levels = 3): Value {
+  let shown = value;
+  for (const name in value) {
+    const inside = value[name];
+    if (inside === undefined || name === 'err') continue;
+    const isDeeper = levels > 1 && typeof inside === 'object' && inside !== null;
+    const safe = secretNames.has(name) ? '[secret]' : isDeeper ? hideSecrets(inside, levels - 1) : inside;
+    if (safe === inside) continue;
+    if (shown === value) shown = (Array.isArray(value) ? [...value] : { ...value }) as Value;
+    Object.assign(shown, { [name]: safe });
+  }
+  return shown;
 }
 
 function standardOutput(onLost = () => {}): DestinationStream {
