@@ -3,8 +3,8 @@ import { chmod, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts';
-import { type Scope, temporaryFolder, undoLater } from '../test/support/server.ts';
-import { killPostgres } from './processes.ts';
+import { processesOn, type Scope, temporaryFolder, undoLater } from '../test/support/server.ts';
+import { killFamilies } from './processes.ts';
 
 /** The PostgreSQL under torture, as the campaign reaches it past the proxy. */
 export type TortureDatabase = {
@@ -36,7 +36,7 @@ export async function startEmbeddedDatabase(scope: Scope): Promise<TortureDataba
   undoLater(scope, () => postgres.stop());
   return {
     url: () => postgres.url,
-    kill: () => killPostgres(dataDir),
+    kill: async () => killFamilies(await processesOn(dataDir)),
     ...(isOwnDisk ? { fillDisk: () => fill(join(folder, 'ballast')) } : {}),
   };
 }

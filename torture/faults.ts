@@ -129,10 +129,10 @@ export const faults: Record<string, Fault> = {
   'no-connections': {
     allows: unavailable,
     async inflict({ database }, random) {
-      const held = await takeAllConnections(database.url());
-      const ms = await hold(random, 1_000, 3_000);
+      const ms = random.between(1_000, 3_000);
+      const held = await takeAllConnections(database.url(), ms);
       await Promise.all(held.map((client) => client.end().catch(() => {})));
-      return `${held.length} held for ${ms}`;
+      return `${held.length} held for ${ms} ms`;
     },
   },
 
@@ -237,13 +237,12 @@ async function hold(random: Random, leastMs: number, mostMs: number): Promise<st
   return `${ms} ms`;
 }
 
-/** First those that are free, then those of the service, whose sessions are ended meanwhile. */
-async function takeAllConnections(url: string): Promise<pg.Client[]> {
+/** All that are free, and those of the service as well: its sessions are ended, and it gets no others for a while. */
+async function takeAllConnections(url: string, ms: number): Promise<pg.Client[]> {
   const held: pg.Client[] = [];
-  for (const round of ['free', 'taken']) {
-    if (round === 'taken')
-      await held[0]?.query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name in ('tollgate', 'tollgate jobs') and pid <> pg_backend_pid()`);
+  for (const endsAt = performance.now() + ms; performance.now() < endsAt; await delay(50)) {
+    await held[0]?.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name in ('tollgate', 'tollgate jobs')`);
     for (let client = await tryConnect(url); client; client = await tryConnect(url)) held.push(client);
   }
   return held;

@@ -29,18 +29,18 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => void undoAll().finally(() => process.exit(130)));
 }
 
-const startedAt = performance.now();
 const reports: Report[] = [];
 say(`seed ${seed}, ${minutes} minutes, ${nodes} ${nodes === 1 ? 'node' : 'nodes'} and one for the jobs`);
 // A database with a standby is built and lost in each of its rounds, so it has a part of its own.
 const embedded = names.filter((name) => name !== 'failover');
 const failsOver = names.includes('failover');
-const embeddedShare = embedded.length === 0 ? 0 : failsOver ? 0.8 : 1;
+const failOverShare = embedded.length === 0 ? 1 : 0.2;
 try {
-  if (embedded.length > 0) reports.push(await tortureEmbedded(newScope(), planOf(embedded, embeddedShare)));
+  if (embedded.length > 0)
+    reports.push(await tortureEmbedded(newScope(), planOf(embedded, failsOver ? 1 - failOverShare : 1)));
   await undoAll();
   if (failsOver) {
-    const report = await tortureReplicated(newScope(), planOf(['failover', 'kill-server'], 1));
+    const report = await tortureReplicated(newScope(), planOf(['failover', 'kill-server'], failOverShare));
     if (report) reports.push(report);
     else say('SKIPPED failover: PostgreSQL 15 or later of the system’s packages is not installed');
   }
@@ -50,7 +50,7 @@ try {
 summarize();
 
 function planOf(names: string[], share: number): Plan {
-  const endsAt = startedAt + minutes * 60_000 * share;
+  const endsAt = performance.now() + minutes * 60_000 * share;
   return { seed, nodes, faults: shuffledFaults(seed, names), endsAt, say };
 }
 

@@ -1,10 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { kill, processesOn } from '../test/support/server.ts';
+import { kill } from '../test/support/server.ts';
 
-/** kill -9 of every postmaster on the folder and of all its children at once, as a machine does that loses its power. */
-export async function killPostgres(folder: string): Promise<void> {
-  const postmasters = await processesOn(folder);
-  const families = await Promise.all(postmasters.map(async (pid) => [pid, ...(await childrenOf(pid))]));
+/** kill -9 of the processes and of all their children at once, as a machine does that loses its power. */
+export async function killFamilies(parents: number[]): Promise<void> {
+  const families = await Promise.all(parents.map(async (pid) => [pid, ...(await childrenOf(pid))]));
   for (const pid of families.flat()) kill(pid, 'SIGKILL');
 }
 

@@ -7,12 +7,12 @@ import { promisify } from 'node:util';
 import { freePort } from '../test/support/free-port.ts';
 import { type Scope, temporaryFolder, undoLater, until } from '../test/support/server.ts';
 import { type TortureDatabase, withClient } from './database.ts';
-import { killPostgres } from './processes.ts';
+import { killFamilies } from './processes.ts';
 
 const execute = promisify(execFile);
 
 type Place = { binaries: string; folder: string; runAs: { uid?: number; gid?: number } };
-type Cluster = { folder: string; port: number; postmaster: ChildProcess };
+type Cluster = { port: number; postmaster: ChildProcess };
 
 /** Where the system's packages keep PostgreSQL's programs; the newest version when there are several. */
 export function findSystemPostgres(): string | undefined {
@@ -43,7 +43,7 @@ export async function startReplicatedDatabase(scope: Scope, binaries: string): P
   return {
     url: () => urlOf(primary, 'tollgate'),
     async failOver(onPromoted) {
-      await killPostgres(primary.folder);
+      await killFamilies([Number(primary.postmaster.pid)]);
       await ended(primary);
       primary = standby;
       await withClient(urlOf(primary, 'postgres'), (client) => client.query('select pg_promote()'));
@@ -89,7 +89,7 @@ async function startCluster({ binaries, runAs }: Place, folder: string): Promise
     stdio: 'ignore',
     detached: true,
   });
-  const cluster = { folder, port, postmaster };
+  const cluster = { port, postmaster };
   await until('PostgreSQL answers', () =>
     withClient(urlOf(cluster, 'postgres'), async () => true).catch(() => false),
   );
