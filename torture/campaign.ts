@@ -16,6 +16,11 @@ export type Plan = {
   /** The faults in their order; an endless one is cut off by the time. */
   faults: Iterable<string>;
   endsAt: number;
+  /** How many shops and people come at once. */
+  shops: number;
+  people: number;
+  /** Whether the database shall have a small disk of its own, which can be filled. */
+  ownDisk: boolean;
   say: (line: string) => void;
 };
 
@@ -34,12 +39,9 @@ export type Report = {
   journalPath: string;
 };
 
-const shops = 6;
-const people = 3;
-
 /** On PostgreSQL as the product runs it. */
 export async function tortureEmbedded(scope: Scope, plan: Plan): Promise<Report> {
-  return torture(scope, await startEmbeddedDatabase(scope), plan);
+  return torture(scope, await startEmbeddedDatabase(scope, plan.ownDisk), plan);
 }
 
 /** On a primary and its synchronous standby; undefined where PostgreSQL's own programs are missing. */
@@ -74,7 +76,7 @@ async function torture(scope: Scope, database: TortureDatabase, plan: Plan): Pro
     }
     driver.counts = noCounts();
     const before = driver.breaches.length;
-    const figures = await runRound(world, name, fault, random.fork(), checked);
+    const figures = await runRound(world, plan, name, fault, random.fork(), checked);
     const { operations, acknowledged, unavailable, dropped, slowestMs } = driver.counts;
     total.rounds++;
     if (name !== 'calm') total.faults++;
@@ -103,6 +105,7 @@ async function torture(scope: Scope, database: TortureDatabase, plan: Plan): Pro
 /** Load, a fault in the middle of it, recovery, and then the check of everything. Gives back the fault's figures. */
 async function runRound(
   world: World,
+  { shops, people }: Plan,
   name: string,
   fault: Fault,
   random: Random,

@@ -21,12 +21,12 @@ export type TortureDatabase = {
 const diskBytes = 1024 * 1024 * 1024;
 
 /**
- * A PostgreSQL with the product's own settings, which are durable. As root its folder is a small disk of its own
- * (in memory), so that it can be filled.
+ * A PostgreSQL with the product's own settings, which are durable. Its folder can be a small disk of its own (in memory),
+ * for root where mounting is allowed.
  */
-export async function startEmbeddedDatabase(scope: Scope): Promise<TortureDatabase> {
+export async function startEmbeddedDatabase(scope: Scope, ownDisk: boolean): Promise<TortureDatabase> {
   const folder = await temporaryFolder(scope);
-  const isOwnDisk = process.getuid?.() === 0 && process.platform === 'linux' && mountDisk(scope, folder);
+  const isOwnDisk = ownDisk && process.platform === 'linux' && mountDisk(scope, folder);
   const dataDir = join(folder, 'data');
   await mkdir(dataDir);
   // PostgreSQL's own user has to pass through.
@@ -45,7 +45,7 @@ function mountDisk(scope: Scope, folder: string): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskBytes},mode=0711`, 'tmpfs', folder]);
   } catch {
-    // A container may not be allowed to.
+    // Only root may, and in a container not even root.
     return false;
   }
   undoLater(scope, async () => void execFileSync('umount', ['--lazy', folder]));

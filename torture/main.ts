@@ -51,7 +51,10 @@ summarize();
 
 function planOf(names: string[], share: number): Plan {
   const endsAt = performance.now() + minutes * 60_000 * share;
-  return { seed, nodes, faults: shuffledFaults(seed, names), endsAt, say };
+  return {
+    ...{ seed, nodes, faults: shuffledFaults(seed, names), endsAt },
+    ...{ shops: 6, people: 3, ownDisk: names.includes('full-disk'), say },
+  };
 }
 
 function newScope() {

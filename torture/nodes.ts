@@ -102,6 +102,8 @@ function outputOf(one: OwnProcess): string {
 export type Nodes = {
   serving: Node[];
   jobs: Node;
+  /** Those that want requests. */
+  ready(): Node[];
   /** The next one that wants requests; when none does, the next one that runs at all. */
   next(): Node | undefined;
   untilReady(): Promise<void>;
@@ -128,12 +130,14 @@ export async function startNodes(scope: Scope, count: number, env: Record<string
   });
 
   let turn = 0;
+  const ready = () => serving.filter((node) => node.ready && node.isRunning());
   return {
     serving,
     jobs,
+    ready,
     next() {
-      const ready = serving.filter((node) => node.ready && node.isRunning());
-      const able = ready.length > 0 ? ready : serving.filter((node) => node.isRunning());
+      const willing = ready();
+      const able = willing.length > 0 ? willing : serving.filter((node) => node.isRunning());
       return able[turn++ % Math.max(able.length, 1)];
     },
     async untilReady() {

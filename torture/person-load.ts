@@ -88,7 +88,7 @@ async function logOut({ driver, random, isOver }: Worker, tokens: Tokens): Promi
     if (answer.status !== 204) return;
     const session = { accessToken: tokens.access_token, refreshToken: tokens.refresh_token };
     driver.journal.end(session);
-    for (const node of driver.nodes.serving) await assertEnded(driver, node, session.accessToken);
+    for (const node of driver.nodes.ready()) await assertEnded(driver, node, session.accessToken);
     return;
   }
 }
