@@ -240,10 +240,12 @@ async function hold(random: Random, leastMs: number, mostMs: number): Promise<st
 /** All that are free, and those of the service as well: its sessions are ended, and it gets no others for a while. */
 async function takeAllConnections(url: string, ms: number): Promise<pg.Client[]> {
   const held: pg.Client[] = [];
-  for (const endsAt = performance.now() + ms; performance.now() < endsAt; await delay(50)) {
+  for (const endsAt = performance.now() + ms; performance.now() < endsAt; await delay(20)) {
+    // Many at once, since the service hurries as well.
+    const taken = await Promise.all(Array.from({ length: 20 }, () => tryConnect(url)));
+    held.push(...taken.filter((client) => client !== undefined));
     await held[0]?.query(`select pg_terminate_backend(pid) from pg_stat_activity
       where application_name in ('tollgate', 'tollgate jobs')`);
-    for (let client = await tryConnect(url); client; client = await tryConnect(url)) held.push(client);
   }
   return held;
 }

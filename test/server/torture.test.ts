@@ -8,12 +8,12 @@ test('a few rounds of the torture: nothing acknowledged is lost or doubled, what
 }, async (t) => {
   const report = await tortureEmbedded(t, {
     ...{ seed: 7, nodes: 2, endsAt: Number.POSITIVE_INFINITY },
-    faults: ['kill-server', 'kill-postgres', 'torn-line', 'kill-jobs', 'rolling-restart'],
+    faults: ['kill-server', 'kill-postgres', 'torn-line', 'rolling-restart'],
     ...{ shops: 3, people: 1, ownDisk: false },
     say: (line) => t.diagnostic(line),
   });
-  assert.equal(report.rounds, 5);
-  assert.ok(report.acknowledged > 5);
+  assert.equal(report.rounds, 4);
+  assert.ok(report.acknowledged > 4);
   // How long an answer took is printed above; this machine may be busy with the other tests.
   assert.deepEqual(
     report.breaches.filter(({ kind }) => kind !== 'slow'),
