@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type FormFields, parseForm } from '../../platform/form.ts';
 import { refusalOf } from '../../platform/http.ts';
@@ -80,9 +81,14 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     return orShowHowItStands(reply, here, async () => {
       const where = { merchantId: payment.merchantId, paymentId: payment.id };
       const sent = { returnUrl: pages.address(visit, '/return'), attempts: payment.attempts };
-      const result = await payByCard(deps, where, read.card, sent);
+      // The acquirer's limit and the database's may add up to more than we promise: what has begun goes on, and the
+      // page tells how it stands.
+      const result = await Promise.race([
+        payByCard(deps, where, read.card, sent),
+        delay(answerAfterMs, undefined, unheld),
+      ]);
       // By way of a page of ours: the policy lets this form lead nowhere else, and banks are everywhere.
-      return reply.redirect(result.kind === 'challenge' ? pages.address(visit, '/bank') : here, 303);
+      return reply.redirect(result?.kind === 'challenge' ? pages.address(visit, '/bank') : here, 303);
     });
   });
 
@@ -161,6 +167,9 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
   }
 };
 
+const answerAfterMs = 4_500;
+/** A stop does not wait for it. */
+const unheld = { ref: false };
 const lookEveryMs = 3_000;
 const mostLookedAt = 10_000;
 
