@@ -47,7 +47,7 @@ try {
 } finally {
   await undoAll();
 }
-summarize();
+process.exit(summarize());
 
 function planOf(names: string[], share: number): Plan {
   const endsAt = performance.now() + minutes * 60_000 * share;
@@ -67,7 +67,8 @@ async function undoAll(): Promise<void> {
   for (let undo = undos.pop(); undo; undo = undos.pop()) await undo();
 }
 
-function summarize(): void {
+/** Prints the figures, and gives back the exit code. */
+function summarize(): number {
   const sum = (of: (report: Report) => number) => reports.reduce((total, report) => total + of(report), 0);
   const breaches = reports.flatMap((report) => report.breaches);
   const count = (...kinds: string[]) => breaches.filter(({ kind }) => kinds.includes(kind)).length;
@@ -78,7 +79,7 @@ ${sum(({ acknowledged }) => acknowledged)} calls of merchants acknowledged, ${su
 ${sum(({ unavailable }) => unavailable)} times 503, ${sum(({ dropped }) => dropped)} connections lost with a killed server, slowest answer ${Math.round(slowestMs)} ms
 lost: ${count('lost')}, doubled: ${count('doubled')}, invariants broken: ${count('invariant')}, wrong answers: ${count('answer')}, later than 5 s: ${count('slow')}`);
   for (const { breaches, journalPath } of reports) if (breaches.length > 0) say(`see ${journalPath}`);
-  process.exitCode = breaches.length > 0 ? 1 : 0;
+  return breaches.length > 0 ? 1 : 0;
 }
 
 function say(line: string): void {
