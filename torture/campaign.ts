@@ -15,7 +15,8 @@ export type Plan = {
   nodes: number;
   /** The faults in their order; an endless one is cut off by the time. */
   faults: Iterable<string>;
-  endsAt: number;
+  /** How long, once everything has started. */
+  ms: number;
   /** How many shops and people come at once. */
   shops: number;
   people: number;
@@ -58,13 +59,14 @@ export function* shuffledFaults(seed: number, names: string[]): Generator<string
 async function torture(scope: Scope, database: TortureDatabase, plan: Plan): Promise<Report> {
   const world = await openWorld(scope, database, plan.nodes);
   const { driver, journalPath } = world;
+  const endsAt = performance.now() + plan.ms;
   const random = new Random(plan.seed);
   const checked: Checked = { acknowledged: 0, ended: 0, repeated: 0 };
   const skipped = new Set<string>();
   const total = { ...noCounts(), rounds: 0, faults: 0 };
 
   for (const name of plan.faults) {
-    if (performance.now() >= plan.endsAt) break;
+    if (performance.now() >= endsAt) break;
     const fault = faults[name];
     if (!fault) throw new Error(`there is no fault named ${name}: ${Object.keys(faults).join(', ')}`);
     const missing = fault.missing?.(world);

@@ -7,7 +7,7 @@ test('a few rounds of the torture: nothing acknowledged is lost or doubled, what
   timeout: 300_000,
 }, async (t) => {
   const report = await tortureEmbedded(t, {
-    ...{ seed: 7, nodes: 2, endsAt: Number.POSITIVE_INFINITY },
+    ...{ seed: 7, nodes: 2, ms: Number.POSITIVE_INFINITY },
     faults: ['kill-server', 'kill-postgres', 'torn-line', 'rolling-restart'],
     ...{ shops: 3, people: 1, ownDisk: false },
     say: (line) => t.diagnostic(line),
