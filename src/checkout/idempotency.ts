@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Queryable } from '../platform/db.ts';
 import { problemOf, Refusal } from '../platform/problem.ts';
+import { answerInTime } from './answer-in-time.ts';
 import type { CheckoutDeps } from './deps.ts';
 import { refuse } from './errors.ts';
 import {
@@ -127,17 +128,28 @@ export async function answerOnce(
   call: Call,
   work: (former: KeyOwner | undefined) => Promise<Answer>,
 ): Promise<FastifyReply> {
+  const answer = await answerInTime(deps.log, answerTo(deps, request, call, work));
+  if (!answer) throw refuse('outcome_unknown');
+  return send(reply, answer);
+}
+
+async function answerTo(
+  deps: CheckoutDeps,
+  request: FastifyRequest,
+  call: Call,
+  work: (former: KeyOwner | undefined) => Promise<Answer>,
+): Promise<Answer> {
   const former = await findFormer(deps, call);
-  if (former?.kind === 'answer') return send(reply, former.answer);
+  if (former?.kind === 'answer') return former.answer;
   try {
-    return send(reply, await work(former?.owner));
+    return await work(former?.owner);
   } catch (error) {
     if (!(error instanceof Refusal) || !isRemembered(error)) throw error;
     const answer = problemAnswer(deps, request, error);
     const remembered = await remember(deps, call, error, answer);
-    if (remembered || former) return send(reply, remembered ?? answer);
+    if (remembered || former) return remembered ?? answer;
     // Meanwhile something else came of this key, and that is the answer to it.
-    return answerOnce(deps, request, reply, call, work);
+    return answerTo(deps, request, call, work);
   }
 }
 

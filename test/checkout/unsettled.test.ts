@@ -11,6 +11,7 @@ import { verifyLedger } from '../../src/checkout/verify-ledger.ts';
 import { sql } from '../../src/platform/db.ts';
 import { startTestApp } from '../support/app.ts';
 import { testDatabaseUrl } from '../support/database.ts';
+import { gate } from '../support/gate.ts';
 import {
   call,
   cards,
@@ -22,6 +23,7 @@ import {
   readPayment,
   refund,
 } from '../support/merchant.ts';
+import { until } from '../support/server.ts';
 
 const { merchantId } = demoMerchant;
 const url = await testDatabaseUrl();
@@ -354,6 +356,45 @@ test('nothing of a payment, a refund, a capture or a cancellation stands in the 
   await payByCard(service, await createPayment(service), cards.lostThenApproved);
   const queued = await db.many(sql`select * from graphile_worker._private_jobs`);
   assert.deepEqual(queued, []);
+});
+
+test('a customer is answered although the acquirer is silent for longer than we promise, and what has begun goes on', async () => {
+  const payment = await createPayment(service);
+  const silence = gate();
+  const { authorize } = acquirer;
+  acquirer.authorize = async (asked) => {
+    await silence.opened;
+    return authorize(asked);
+  };
+  const answer = await payByCard(service, payment);
+  assert.equal(answer.statusCode, 303);
+  assert.equal((await readPayment(service, payment.id)).status, 'pending');
+
+  acquirer.authorize = authorize;
+  silence.open();
+  const hasSucceeded = async () => (await readPayment(service, payment.id)).status === 'succeeded';
+  await until('the payment has succeeded', hasSucceeded);
+});
+
+test('a merchant is answered although the acquirer is silent for longer than we promise, and the same key then knows', async () => {
+  const { id } = await paidPayment(service);
+  const silence = gate();
+  const giveBack = acquirer.refund;
+  acquirer.refund = async (asked) => {
+    await silence.opened;
+    return giveBack(asked);
+  };
+  const unanswered = await refund(service, id, '10.00', 'patience');
+  assert.equal(unanswered.statusCode, 503);
+  assert.equal(unanswered.json().code, 'outcome_unknown');
+
+  acquirer.refund = giveBack;
+  silence.open();
+  const isRefunded = async () => (await readPayment(service, id)).refundedAmount.value === '10.00';
+  await until('the refund has succeeded', isRefunded);
+  const again = await refund(service, id, '10.00', 'patience');
+  assert.equal(again.json().status, 'succeeded', again.body);
+  assert.equal((await readPayment(service, id)).refundedAmount.value, '10.00');
 });
 
 test('after all that nothing is left open and the ledger is clean', async () => {

@@ -1029,3 +1029,15 @@ test('R35 R38 whatever is sent to the three OAuth endpoints, the answer is their
     { numRuns: 400 },
   );
 });
+
+test('a clock that is set back to before the first key still gets tokens, and no other key is made', async () => {
+  const service = await startTestApp();
+  const { keyring } = service.areas.identity.issuer;
+  const keys = async () => (await service.app.inject('/api/v1/openid-connect/jwks')).json<JSONWebKeySet>();
+  const before = await keys();
+  service.clock.set(new Date(Date.now() - 3600_000));
+  const tokens = await obtainTokens(service);
+  await jwtVerify(tokens.access_token, createLocalJWKSet(before), { currentDate: service.clock.now() });
+  await keyring.reload();
+  assert.deepEqual(await keys(), before);
+});

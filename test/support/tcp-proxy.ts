@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket, connect as startConnect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * `pass`: bytes flow. `freeze`: connections are taken and kept, but nothing flows, as with a stopped machine.
@@ -10,6 +11,8 @@ export type ProxyMode = 'pass' | 'freeze' | 'reset' | 'refuse';
 export type TcpProxy = {
   port: number;
   become(mode: ProxyMode): Promise<void>;
+  /** Every byte arrives so much later, in either direction, as on a long or a bad line. */
+  delayBy(ms: number): void;
   /** Connections made from now on go there. */
   leadTo(port: number): void;
   close(): Promise<void>;
@@ -20,6 +23,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   let mode: ProxyMode = 'pass';
   let targetPort = target;
+  let latencyMs = 0;
 
   const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (near) => {
     if (mode === 'reset') {
@@ -27,7 +31,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       near.resetAndDestroy();
       return;
     }
-    const pair = openPair(near, targetPort);
+    const pair = openPair(near, targetPort, () => latencyMs);
     pairs.add(pair);
     pair.far.once('close', () => pairs.delete(pair));
     if (mode === 'pass') pair.flow(true);
@@ -47,6 +51,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       if (next !== 'refuse' && !wasListening) await listenOn(server, port);
       for (const pair of pairs) pair.flow(next === 'pass');
     },
+    delayBy(ms) {
+      latencyMs = ms;
+    },
     leadTo(next) {
       targetPort = next;
     },
@@ -62,15 +69,16 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
 type Pair = { far: Socket; flow(on: boolean): void; tear(): void };
 
 /** Passes on bytes and ends by hand: `pipe` would resume by itself what a freeze has paused. */
-function openPair(near: Socket, port: number): Pair {
+function openPair(near: Socket, port: number, latencyMs: () => number): Pair {
   const far = startConnect({ port, host: '127.0.0.1', allowHalfOpen: true });
   far.pause();
   for (const [from, to] of [
     [near, far],
     [far, near],
   ] as const) {
-    from.on('data', (bytes) => to.write(bytes));
-    from.on('end', () => to.end());
+    const later = inOrder(latencyMs);
+    from.on('data', (bytes) => later(() => to.write(bytes)));
+    from.on('end', () => later(() => to.end()));
     from.on('error', () => to.resetAndDestroy());
     from.on('close', () => to.destroy());
   }
@@ -83,6 +91,23 @@ function openPair(near: Socket, port: number): Pair {
       near.resetAndDestroy();
       far.destroy();
     },
+  };
+}
+
+/** Whatever is given is done after the latency of its moment, and never before what was given earlier. */
+function inOrder(latencyMs: () => number): (work: () => void) => void {
+  let waiting = 0;
+  let last = Promise.resolve();
+  return (work) => {
+    const ms = latencyMs();
+    if (ms === 0 && waiting === 0) return work();
+    const dueAt = performance.now() + ms;
+    waiting++;
+    last = last.then(async () => {
+      await delay(Math.max(0, dueAt - performance.now()));
+      waiting--;
+      work();
+    });
   };
 }
 

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } f
 import { type FormFields, parseForm } from '../../platform/form.ts';
 import { refusalOf } from '../../platform/http.ts';
 import { Refusal } from '../../platform/problem.ts';
+import { answerInTime } from '../answer-in-time.ts';
 import { askAboutAttempt, completeChallenge, payByCard } from '../attempt.ts';
 import { currentPayment, endPayment } from '../cancel.ts';
 import { readConfirmationToken } from '../confirmation-url.ts';
@@ -80,9 +81,9 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     return orShowHowItStands(reply, here, async () => {
       const where = { merchantId: payment.merchantId, paymentId: payment.id };
       const sent = { returnUrl: pages.address(visit, '/return'), attempts: payment.attempts };
-      const result = await payByCard(deps, where, read.card, sent);
+      const result = await answerInTime(deps.log, payByCard(deps, where, read.card, sent));
       // By way of a page of ours: the policy lets this form lead nowhere else, and banks are everywhere.
-      return reply.redirect(result.kind === 'challenge' ? pages.address(visit, '/bank') : here, 303);
+      return reply.redirect(result?.kind === 'challenge' ? pages.address(visit, '/bank') : here, 303);
     });
   });
 

@@ -14,11 +14,15 @@ export const keptForHintsMs = 90 * 24 * 3600_000;
 
 type Dated = { kid: string; alg: Algorithm; activatesAt: Date };
 
-/** The newest key whose time has come. */
+/**
+ * The newest key whose time has come. A clock that was set back may stand before the first of all: then that one signs,
+ * which everybody knows, and no other is made in its place.
+ */
 export function currentKey<Key extends Dated>(keys: Key[], alg: Algorithm, now: Date): Key | undefined {
-  return keys
-    .filter((key) => key.alg === alg && key.activatesAt <= now)
-    .sort((left, right) => right.activatesAt.getTime() - left.activatesAt.getTime())[0];
+  const newestFirst = keys
+    .filter((key) => key.alg === alg)
+    .sort((left, right) => right.activatesAt.getTime() - left.activatesAt.getTime());
+  return newestFirst.find((key) => key.activatesAt <= now) ?? newestFirst.at(-1);
 }
 
 /** What partners have to know: the next keys, the current ones, and the former ones while their tokens live. */
