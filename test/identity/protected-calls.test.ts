@@ -154,6 +154,31 @@ test('T41 an access token works in its last second and not at its end', async ()
   clock.set(start);
 });
 
+test('a token that was seen before still needs its own signature, and a key that is still there', async () => {
+  const { access_token: good } = await obtainTokens(service);
+  const { access_token: other } = await obtainTokens(service);
+  for (let times = 0; times < 2; times++) assert.equal((await profile(good)).statusCode, 200);
+  const [header, claims] = good.split('.');
+  const [, otherClaims, otherSignature] = other.split('.');
+  invalidToken(await profile([header, otherClaims, good.split('.')[2]].join('.')));
+  invalidToken(await profile([header, claims, otherSignature].join('.')));
+
+  const { keyring } = service.areas.identity.issuer;
+  const keys = await service.db.many<{ key: object }>(
+    sql`select to_jsonb(signing_keys) as key from identity.signing_keys`,
+  );
+  await service.db.run(sql`delete from identity.signing_keys`);
+  await keyring.reload();
+  invalidToken(await profile(good));
+  for (const { key } of keys) {
+    await service.db.run(sql`
+      insert into identity.signing_keys
+      select * from jsonb_populate_record(null::identity.signing_keys, ${JSON.stringify(key)}::jsonb)`);
+  }
+  await keyring.reload();
+  assert.equal((await profile(good)).statusCode, 200);
+});
+
 test('a token has one spelling: the spare bits at the end of its signature are not free', async () => {
   const { access_token: good } = await obtainTokens(service);
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
