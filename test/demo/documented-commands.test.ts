@@ -19,6 +19,9 @@ const runElsewhere: [RegExp, string][] = [
   [/^npm ci\nnpm run dev/, 'a list of commands for contributors'],
   [/^node examples\//, 'test/demo/examples'],
   [/^tollgate /, 'test/cli'],
+  [/^npm run torture/, 'test/server/torture, in its short form'],
+  [/^npm run fuzz/, 'test/pages/fuzz, in its short form'],
+  [/^npm run bench/, 'nobody: it takes minutes and asserts nothing'],
 ];
 
 type Block = { file: string; line: number; kind: string; text: string };
