@@ -387,6 +387,7 @@ test('a merchant is answered although the acquirer is silent for longer than we 
   const unanswered = await refund(service, id, '10.00', 'patience');
   assert.equal(unanswered.statusCode, 503);
   assert.equal(unanswered.json().code, 'outcome_unknown');
+  assert.equal(unanswered.headers['retry-after'], '1');
 
   acquirer.refund = giveBack;
   silence.open();
