@@ -23,7 +23,7 @@ export async function verifyLedger(options: VerifyOptions): Promise<Breach[]> {
   const client = new pg.Client({
     connectionString: options.url,
     application_name: 'tollgate verify-ledger',
-    connectionTimeoutMillis: 15_000,
+    connectionTimeoutMillis: 5_000,
   });
   client.on('error', () => {});
   await client.connect();

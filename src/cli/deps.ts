@@ -9,7 +9,7 @@ import type { UserId } from '../identity/domain/user.ts';
 import { findSurvivor } from '../identity/store/users.ts';
 import type { UserDeps } from '../identity/users.ts';
 import { packageRoot } from '../package.ts';
-import { type Database, openDatabase, patientLimits } from '../platform/db.ts';
+import { type Database, openDatabase } from '../platform/db.ts';
 import {
   type EmbeddedPostgres,
   findRunningEmbeddedPostgres,
@@ -45,12 +45,7 @@ export async function withDeps<Result>(
   const held = await holdDatabase(config.database);
   try {
     await refuseOtherLevel(held.url);
-    const db = openDatabase({
-      url: held.url,
-      poolSize: 3,
-      onConnectionError: () => {},
-      limits: patientLimits,
-    });
+    const db = openDatabase({ url: held.url, poolSize: 3, onConnectionError: () => {} });
     const deps = commandDeps(config, held.url, db, actor ?? defaultActor());
     return await work(deps).finally(() => db.close());
   } finally {

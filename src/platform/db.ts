@@ -55,15 +55,6 @@ const limits = {
   idle_in_transaction_session_timeout: 10_000,
 };
 
-/** Nobody is promised anything: an operator, or a test of many at once on a busy machine, would rather wait than fail. */
-export const patientLimits: typeof limits = {
-  connectionTimeoutMillis: 30_000,
-  query_timeout: 30_000,
-  statement_timeout: 30_000,
-  lock_timeout: 30_000,
-  idle_in_transaction_session_timeout: 30_000,
-};
-
 export function openDatabase(options: {
   url: string;
   poolSize: number;

@@ -28,7 +28,7 @@ import {
 } from '../support/merchant.ts';
 import type { Answer } from '../support/partner.ts';
 
-const service = await startTestApp({}, { patient: false });
+const service = await startTestApp();
 await liftRequestRate(service);
 const other = await addMerchant(service);
 const { deps } = service.areas.checkout;
@@ -38,7 +38,7 @@ const { db, clock } = service;
 clock.set(new Date());
 const address = await service.app.listen({ port: 0, host: '127.0.0.1' });
 // Another deployment: its own database, and real money.
-const live = await startTestApp({}, { patient: false });
+const live = await startTestApp();
 live.areas.checkout.deps.test = false;
 
 const hour = 3600_000;
