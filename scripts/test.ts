@@ -1,7 +1,7 @@
 /**
  * Runs the tests: builds what the process tests start, bundles the tests as well (to load TypeScript and the libraries
- * anew in each of their processes would cost a third of the time), starts one PostgreSQL for all files, migrates a template that each file
- * clones, and runs them four at a time. Paths given as arguments run alone:
+ * anew in each of their processes would cost a third of the time), starts one PostgreSQL for all files, migrates a
+ * template that each file clones, and runs them four at a time. Paths given as arguments run alone:
  * `npm run test:only -- test/platform/db.test.ts`.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';

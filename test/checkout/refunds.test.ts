@@ -30,7 +30,7 @@ import {
 } from '../support/merchant.ts';
 import type { Answer } from '../support/partner.ts';
 
-const service = await startTestApp({ DATABASE_POOL_SIZE: '30' }, { patient: true });
+const service = await startTestApp({ DATABASE_POOL_SIZE: '30' });
 await liftRequestRate(service);
 const { db, clock } = service;
 clock.set(new Date());

@@ -21,7 +21,6 @@ const runElsewhere: [RegExp, string][] = [
   [/^tollgate /, 'test/cli'],
   [/^npm run torture/, 'test/server/torture, in its short form'],
   [/^npm run fuzz/, 'test/pages/fuzz, in its short form'],
-  [/^npm run bench/, 'nobody: it takes minutes and asserts nothing'],
 ];
 
 type Block = { file: string; line: number; kind: string; text: string };

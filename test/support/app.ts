@@ -35,7 +35,7 @@ export function createTestClock(): TestClock {
   };
 }
 
-/** A shared machine may stand still for seconds, which is not what a test of many at once is about. */
+/** For the fuzz, which sends more at once than any caller: what it looks for is not the limits of the database. */
 const long = {
   connectionTimeoutMillis: 30_000,
   query_timeout: 30_000,
