@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Queryable } from '../platform/db.ts';
@@ -39,7 +39,7 @@ export function callOf(request: FastifyRequest, merchantId: string, call: Call['
     merchantId,
     key: idempotencyKeyOf(request),
     call,
-    fingerprint: createHash('sha256').update(asked).digest(),
+    fingerprint: hash('sha256', asked, 'buffer'),
   };
 }
 

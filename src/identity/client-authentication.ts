@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { FormFields } from '../platform/form.ts';
 import { equalInConstantTime } from '../platform/seal.ts';
@@ -45,7 +45,7 @@ export async function authenticateClient(
 }
 
 export function isSecretOf(client: Client, secret: string, now: Date): boolean {
-  const presented = createHash('sha256').update(secret).digest();
+  const presented = hash('sha256', secret, 'buffer');
   // Both are always compared, so that the time does not tell which of the two secrets came close.
   const current = client.secretHash !== null && equalInConstantTime(presented, client.secretHash);
   const rotating = client.previousSecretExpiresAt !== null && client.previousSecretExpiresAt > now;

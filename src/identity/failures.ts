@@ -30,7 +30,7 @@ export function createAuthenticationFailures(deps: {
   };
   // Whoever has one IPv6 address has a whole block of them, so failures are counted by block.
   const keyOf = (clientId: string, address: string) => {
-    const place = JSON.stringify([clientId, address]);
+    const place = `${address} ${clientId}`;
     const known = keys.get(place);
     if (known !== undefined) return known;
     const hidden = mac(deps.key, JSON.stringify([clientId, addressBlockOf(address)])).toString('base64url');
@@ -56,7 +56,10 @@ export function createAuthenticationFailures(deps: {
       return taken.retryAt;
     },
     trust(clientId, address) {
-      remember(trusted, keyOf(clientId, address), new Date(deps.now().getTime() + trustedMs));
+      const key = keyOf(clientId, address);
+      const now = deps.now().getTime();
+      const left = (trusted.get(key)?.getTime() ?? now) - now;
+      if (left < trustedMs / 2) remember(trusted, key, new Date(now + trustedMs));
     },
   };
 }

@@ -17,6 +17,13 @@ export function signJwt(key: SigningKey, type: TokenType, claims: Claims): strin
 const form = /^([\w-]{1,512})\.([\w-]{1,8192})\.([\w-]{1,512})$/;
 
 /**
+ * The tokens that were found good, by their digests: the same one comes again and again, and to verify an ECDSA
+ * signature costs more than all the rest of a call. They count only for as long as the keyring has their key.
+ */
+const foundGood = new Map<string, { type: TokenType; key: SigningKey; claims: Claims }>();
+const mostRemembered = 10_000;
+
+/**
  * The claims of a token that one of our keys has signed for this use, else undefined. The key decides the
  * algorithm, never the token; keys named or carried in the header are not looked at (RFC 8725, 3.1 and 3.2).
  * Times are the caller's to check.
@@ -26,6 +33,11 @@ export async function verifyJwt(
   type: TokenType,
   token: string,
 ): Promise<Claims | undefined> {
+  const digest = hash('sha256', token, 'base64url');
+  const known = foundGood.get(digest);
+  if (known?.type === type && (await keyring.verificationKey(known.key.kid)) === known.key)
+    return known.claims;
+
   const [, header64, claims64, signature64] = form.exec(token) ?? [];
   if (!header64 || !claims64 || !signature64) return undefined;
   const header = parseObject(header64);
@@ -35,26 +47,14 @@ export async function verifyJwt(
   const signature = Buffer.from(signature64, 'base64url');
   // One spelling only: base64url has spare bits at its end, and a token that was refused must not come back in another.
   if (signature.toString('base64url') !== signature64) return undefined;
-  if (!isSigned(key, token, `${header64}.${claims64}`, signature)) return undefined;
-  return parseObject(claims64);
-}
-
-/**
- * The tokens whose signatures were found good, by their digests: the same one comes again and again, and to verify an
- * ECDSA signature costs more than all the rest of a call. A key takes what was found with it along when it goes.
- */
-const foundGood = new WeakMap<SigningKey, Set<string>>();
-const mostRemembered = 10_000;
-
-function isSigned(key: SigningKey, token: string, input: string, signature: Buffer): boolean {
-  const known = foundGood.get(key) ?? new Set();
-  const digest = hash('sha256', token, 'base64url');
-  if (known.has(digest)) return true;
   const options = { key: key.publicKey, dsaEncoding: 'ieee-p1363' } as const;
-  if (!verify(digestOf(key.alg), Buffer.from(input), options, signature)) return false;
-  if (known.size >= mostRemembered) known.clear();
-  foundGood.set(key, known.add(digest));
-  return true;
+  if (!verify(digestOf(key.alg), Buffer.from(`${header64}.${claims64}`), options, signature))
+    return undefined;
+  const claims = parseObject(claims64);
+  if (!claims) return undefined;
+  if (foundGood.size >= mostRemembered) foundGood.clear();
+  foundGood.set(digest, { type, key, claims: Object.freeze(claims) });
+  return claims;
 }
 
 function digestOf(alg: Algorithm): string | null {

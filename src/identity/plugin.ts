@@ -73,11 +73,12 @@ function takeForms(app: FastifyInstance): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },
-    async (_: unknown, body: string) => parseForm(body),
+    (_: unknown, body: string, done) => done(null, parseForm(body)),
   );
-  app.addHook('preValidation', async (request) => {
+  app.addHook('preValidation', (request, _, done) => {
     // A POST without any body comes without a parser as well.
     if (request.method === 'POST' && request.body === undefined) request.body = parseForm('');
+    done();
   });
 }
 

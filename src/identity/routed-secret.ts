@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /**
  * A secret that carries the ids it is looked up by in front of 256 random bits: the statement that uses it touches
@@ -37,5 +37,5 @@ export function uuidOf(bytes: Buffer): string {
 }
 
 function hashOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }

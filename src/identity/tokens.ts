@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 import type { Algorithm } from './domain/algorithm.ts';
 import type { Client } from './domain/client.ts';
 import type { Login } from './domain/session.ts';
@@ -71,7 +71,7 @@ export function issueClientToken(
     sub: client.id,
     exp: iat + client.accessTokenSeconds,
     iat,
-    jti: randomBytes(18).toString('base64url'),
+    jti: randomUUID(),
     typ: 'Bearer',
     azp: client.clientId,
     client_id: client.clientId,
@@ -174,10 +174,8 @@ function grantIdOf(jti: string): string | undefined {
 
 /** OIDC Core, 3.1.3.6: the left half of the hash that the algorithm uses. */
 function halfHash(token: string, alg: Algorithm): string {
-  const hash = createHash(alg === 'EdDSA' ? 'sha512' : 'sha256')
-    .update(token)
-    .digest();
-  return hash.subarray(0, hash.length / 2).toString('base64url');
+  const whole = hash(alg === 'EdDSA' ? 'sha512' : 'sha256', token, 'buffer');
+  return whole.subarray(0, whole.length / 2).toString('base64url');
 }
 
 function seconds(at: Date): number {

@@ -46,7 +46,7 @@ export function createHttpServer(options: HttpOptions) {
       headersTimeout: 6_000,
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: 16 * 1024,
-      // Node would refuse a missing Host without a document or a request id; `refuseMalformed` does it instead.
+      // Node would refuse a missing Host without a document or a request id; `malformation` tells it instead.
       requireHostHeader: false,
     },
     // Longer than the idle time of common load balancers (60 s), so that it is they who close a connection.
@@ -90,13 +90,10 @@ export function createHttpServer(options: HttpOptions) {
     });
     if (secure) reply.header('strict-transport-security', 'max-age=31536000');
   }
-  app.addHook('onRequest', async (request, reply) => {
+  // Hooks that every request passes wait for nothing, so they are of the kind that makes no promise.
+  app.addHook('onRequest', (request, reply, done) => {
     setCommonHeaders(request, reply);
-    refuseMalformed(request.raw);
-    const encoding = request.headers['content-encoding'];
-    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-      throw refuse('unsupported_media_type', 'A compressed body is not taken; send it as it is.');
-    }
+    done(malformation(request.raw));
   });
 
   function recordRequest(request: FastifyRequest, reply: FastifyReply, route: string | undefined) {
@@ -119,9 +116,10 @@ export function createHttpServer(options: HttpOptions) {
       'request',
     );
   }
-  app.addHook('onResponse', async (request, reply) =>
-    recordRequest(request, reply, request.routeOptions.url),
-  );
+  app.addHook('onResponse', (request, reply, done) => {
+    recordRequest(request, reply, request.routeOptions.url);
+    done();
+  });
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -203,14 +201,23 @@ export function createHttpServer(options: HttpOptions) {
 }
 
 /** RFC 9112, 3.2 and RFC 9110, 10.1.1. With two Host headers we and a proxy in front could take different ones. */
-function refuseMalformed({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
-  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length;
+function malformation({ headers, rawHeaders, httpVersion }: IncomingMessage): Refusal | undefined {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
-    throw refuse('invalid_request', 'A request has exactly one Host header.');
+    return refuse('invalid_request', 'A request has exactly one Host header.');
   }
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-    throw refuse('expectation_failed');
+    return refuse('expectation_failed');
   }
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    return refuse('unsupported_media_type', 'A compressed body is not taken; send it as it is.');
+  }
+  return undefined;
 }
 
 /** Knows what is open, for the two moments when Node does not: a stop, and a refusal behind pipelined requests. */

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { FormFields } from '../../platform/form.ts';
 import { single } from '../client-authentication.ts';
 import type { IdentityDeps } from '../deps.ts';
@@ -36,8 +36,7 @@ export async function authorizationCodeGrant(
   const exchanged = await exchangeCode(deps.db, {
     ...key,
     redirectUri,
-    codeChallenge:
-      verifier === undefined ? undefined : createHash('sha256').update(verifier).digest('base64url'),
+    codeChallenge: verifier === undefined ? undefined : hash('sha256', verifier, 'base64url'),
     grantId,
     tokenHash: refreshToken.hash,
     refreshTokenMs: client.refreshTokenSeconds * 1000,
