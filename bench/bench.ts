@@ -21,10 +21,10 @@ import { profile } from './profile.ts';
 import { comparisonTable, growthTable, targetsOf, targetTable } from './report.ts';
 import { say } from './works.ts';
 
-/** An engine that compiles while it runs needs thousands of requests to find its stride. */
+/** An engine that compiles while it runs needs many thousands of requests to find its stride. */
 const full: Pace = {
   rounds: 3,
-  first: { warmMs: 3_000, warmRequests: 5_000, measureMs: 1_000 },
+  first: { warmMs: 12_000, warmRequests: 20_000, measureMs: 1_000 },
   later: { warmMs: 400, warmRequests: 500, measureMs: 1_000 },
   supply: 10_000,
 };
