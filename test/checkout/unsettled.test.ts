@@ -14,12 +14,14 @@ import { testDatabaseUrl } from '../support/database.ts';
 import { gate } from '../support/gate.ts';
 import {
   call,
+  cardFormOf,
   cards,
   createPayment,
   demoMerchant,
   order,
   paidPayment,
   payByCard,
+  postForm,
   readPayment,
   refund,
 } from '../support/merchant.ts';
@@ -396,6 +398,37 @@ test('a merchant is answered although the acquirer is silent for longer than we 
   const again = await refund(service, id, '10.00', 'patience');
   assert.equal(again.json().status, 'succeeded', again.body);
   assert.equal((await readPayment(service, id)).refundedAmount.value, '10.00');
+});
+
+test('what a customer has waited for the database before counts as well: two silences do not add up', async () => {
+  const payment = await createPayment(service);
+  const page = await service.app.inject({ url: new URL(payment.confirmation.confirmationUrl).pathname });
+  const form = cardFormOf(page.body);
+  assert.ok(form);
+  const silence = gate();
+  const { authorize } = acquirer;
+  acquirer.authorize = async (asked) => {
+    await silence.opened;
+    return authorize(asked);
+  };
+  const locked = gate();
+  const locking = db.transaction(async (tx) => {
+    await tx.run(sql`lock table checkout.payments in access exclusive mode`);
+    locked.open();
+    await delay(1_700);
+  });
+  await locked.opened;
+  const begunAt = performance.now();
+  const card = { number: cards.approved, expiry: '12/30', csc: '123', holder: 'A Customer' };
+  const answer = await postForm(service, form.action, { ...form.fields, ...card });
+  assert.equal(answer.statusCode, 303);
+  assert.ok(performance.now() - begunAt < 5_500, `${performance.now() - begunAt} ms`);
+
+  await locking;
+  acquirer.authorize = authorize;
+  silence.open();
+  const hasSucceeded = async () => (await readPayment(service, payment.id)).status === 'succeeded';
+  await until('the payment has succeeded', hasSucceeded);
 });
 
 test('after all that nothing is left open and the ledger is clean', async () => {

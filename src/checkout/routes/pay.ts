@@ -81,7 +81,7 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     return orShowHowItStands(reply, here, async () => {
       const where = { merchantId: payment.merchantId, paymentId: payment.id };
       const sent = { returnUrl: pages.address(visit, '/return'), attempts: payment.attempts };
-      const result = await answerInTime(deps.log, payByCard(deps, where, read.card, sent));
+      const result = await answerInTime(deps.log, reply, payByCard(deps, where, read.card, sent));
       // By way of a page of ours: the policy lets this form lead nowhere else, and banks are everywhere.
       return reply.redirect(result?.kind === 'challenge' ? pages.address(visit, '/bank') : here, 303);
     });
