@@ -13,6 +13,7 @@ import { startTestApp } from '../support/app.ts';
 import { testDatabaseUrl } from '../support/database.ts';
 import { gate } from '../support/gate.ts';
 import {
+  bankOf,
   call,
   cardFormOf,
   cards,
@@ -427,6 +428,28 @@ test('what a customer has waited for the database before counts as well: two sil
   await locking;
   acquirer.authorize = authorize;
   silence.open();
+  const hasSucceeded = async () => (await readPayment(service, payment.id)).status === 'succeeded';
+  await until('the payment has succeeded', hasSucceeded);
+});
+
+test('a customer who comes back from the bank is answered although the acquirer is silent, and what has begun goes on', async () => {
+  const payment = await createPayment(service);
+  await payByCard(service, payment, cards.challenge);
+  await postForm(service, await bankOf(service, payment), { code: '1234' });
+  const silence = gate();
+  const { complete } = acquirer;
+  acquirer.complete = async (asked) => {
+    await silence.opened;
+    return complete(asked);
+  };
+  const { confirmationUrl } = payment.confirmation;
+  const back = await Promise.race([
+    service.app.inject({ url: `${new URL(confirmationUrl).pathname}/return` }),
+    delay(8_000, undefined, { ref: false }),
+  ]);
+  acquirer.complete = complete;
+  silence.open();
+  assert.equal(back?.headers.location, confirmationUrl);
   const hasSucceeded = async () => (await readPayment(service, payment.id)).status === 'succeeded';
   await until('the payment has succeeded', hasSucceeded);
 });

@@ -97,7 +97,9 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     if (!visit) return pages.unknown(request, reply);
     const attempt = await openAttemptOf(deps, visit.payment);
     // Anybody can open this address early. To ask about an attempt that is still on its way would make it fail.
-    if (attempt?.status === 'challenge') await completeChallenge(deps, attempt);
+    if (attempt?.status === 'challenge') {
+      await answerInTime(deps.log, reply, completeChallenge(deps, attempt));
+    }
     return reply.redirect(pages.address(visit), 303);
   });
 
