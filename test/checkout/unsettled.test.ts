@@ -6,6 +6,7 @@ import type { OperationOutcome } from '../../src/checkout/domain/acquirer.ts';
 import type { PaymentId } from '../../src/checkout/domain/payment.ts';
 import { topUpPosting } from '../../src/checkout/domain/posting.ts';
 import { sweep } from '../../src/checkout/jobs.ts';
+import { payTexts } from '../../src/checkout/pages/pay-texts.ts';
 import { post } from '../../src/checkout/store/ledger.ts';
 import { verifyLedger } from '../../src/checkout/verify-ledger.ts';
 import { sql } from '../../src/platform/db.ts';
@@ -430,6 +431,26 @@ test('what a customer has waited for the database before counts as well: two sil
   silence.open();
   const hasSucceeded = async () => (await readPayment(service, payment.id)).status === 'succeeded';
   await until('the payment has succeeded', hasSucceeded);
+});
+
+test('a customer whose attempt has not begun in time is not shown a form as if nothing had happened', async () => {
+  const payment = await createPayment(service);
+  const page = await service.app.inject({ url: new URL(payment.confirmation.confirmationUrl).pathname });
+  const form = cardFormOf(page.body);
+  assert.ok(form);
+  await db.run(sql`create function checkout.slow_for_test() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(2.5); return new; end $$`);
+  await db.run(sql`create trigger slow_for_test before update on checkout.payments
+    for each row execute function checkout.slow_for_test()`);
+  await db.run(sql`create trigger slow_for_test before insert on checkout.attempts
+    for each row execute function checkout.slow_for_test()`);
+  const card = { number: cards.approved, expiry: '12/30', csc: '123', holder: 'A Customer' };
+  const answer = await postForm(service, form.action, { ...form.fields, ...card });
+  assert.equal(answer.statusCode, 503, answer.body);
+  assert.ok(answer.body.includes(payTexts.az.trouble.text));
+  const hasSucceeded = async () => (await readPayment(service, payment.id)).status === 'succeeded';
+  await until('the payment has succeeded', hasSucceeded);
+  await db.run(sql`drop function checkout.slow_for_test cascade`);
 });
 
 test('a customer who comes back from the bank is answered although the acquirer is silent, and what has begun goes on', async () => {
