@@ -383,6 +383,18 @@ test('a wallet payment that takes longer than we promise is not known for now, a
   assert.equal(await walletOf(owner.id), '20000');
 });
 
+test('why a sign-in to the wallet has failed stands in the log, with the code of the failure', async () => {
+  const visitor = new Visitor(service);
+  const payment = await order();
+  const login = redirectOf(await visitor.get(`${linkOf(payment)}/wallet`));
+  const back = new URL(login.searchParams.get('redirect_uri') ?? '');
+  back.searchParams.set('state', login.searchParams.get('state') ?? '');
+  back.searchParams.set('error', 'access_denied');
+  await visitor.get(back.href);
+  const line = service.logLines.findLast((one) => one.includes('sign-in to the wallet failed')) ?? '{}';
+  assert.match(JSON.parse(line).errorCode, /^OAUTH_/);
+});
+
 test('a wallet form with a forged token, or without one, pays nothing', async () => {
   const owner = await person(100n);
   const { payment, form, confirm } = await signedIn(owner, await order());
