@@ -17,6 +17,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY migrations ./migrations
+COPY LICENSE ./
 USER node
 EXPOSE 3000 9464
 # Ready means: migrated, connected, not draining.

@@ -148,7 +148,8 @@ async function* examineKeys(db: Queryable, config: Config): AsyncGenerator<Findi
         'See that a server runs with JOBS=on or JOBS=only; or run: tollgate keys rotate',
       );
     } else {
-      const days = Math.floor((now.getTime() - current.activatesAt.getTime()) / (24 * hourMs));
+      const signedForMs = Math.max(0, now.getTime() - current.activatesAt.getTime());
+      const days = Math.floor(signedForMs / (24 * hourMs));
       yield ok('signing keys', `${alg} signs since ${days} days; the next from ${nextAt.toISOString()}`);
     }
   }

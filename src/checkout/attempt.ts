@@ -41,7 +41,7 @@ export async function payByCard(
   deps: CheckoutDeps,
   where: Where,
   card: Card,
-  form: { returnUrl: string; attempts: number },
+  form: { returnUrl: string; attempts: number; onBegun?: () => void },
 ): Promise<AttemptResult> {
   await openMerchant(deps, where);
   const attemptId = deps.newId() as AttemptId;
@@ -54,6 +54,7 @@ export async function payByCard(
     await insertAttempt(tx, { ...key, method: 'card', card: cardDetailsOf(card), startedAt: at, inquireAt });
     return begun;
   });
+  form.onBegun?.();
   const outcome = await deps.acquirer.authorize({
     reference: attemptId,
     merchantId: payment.merchantId,

@@ -128,7 +128,7 @@ export async function answerOnce(
   call: Call,
   work: (former: KeyOwner | undefined) => Promise<Answer>,
 ): Promise<FastifyReply> {
-  const answer = await answerInTime(deps.log, answerTo(deps, request, call, work));
+  const answer = await answerInTime(deps.log, reply, answerTo(deps, request, call, work));
   if (!answer) throw refuse('outcome_unknown', undefined, { headers: { 'retry-after': '1' } });
   return send(reply, answer);
 }

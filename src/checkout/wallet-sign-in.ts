@@ -75,7 +75,10 @@ export function createWalletSignIn(options: {
       const reason = isUnreachable(error) ? 'unavailable' : 'not_signed_in';
       const { name, message, code } = error as Error & { code?: unknown };
       // Its other fields may hold what was sent, which is nobody's to read.
-      options.log.warn({ reason, error: name, code, detail: message }, 'sign-in to the wallet failed');
+      options.log.warn(
+        { reason, error: name, errorCode: code, detail: message },
+        'sign-in to the wallet failed',
+      );
       throw new SignInFailed(reason, undefined);
     }
   }

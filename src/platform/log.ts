@@ -28,7 +28,9 @@ const secretNames = new Set([
   'cardNumber',
   'number',
   'csc',
+  'securityCode',
   'otp',
+  'phone',
 ]);
 
 /** JSON lines on standard output. Bodies, headers and query strings are never logged; this is the second wall. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { payTexts } from '../../src/checkout/pages/pay-texts.ts';
 import { deactivateUser } from '../../src/identity/users.ts';
+import { sql } from '../../src/platform/db.ts';
 import { seal } from '../../src/platform/seal.ts';
 import { gate } from '../support/gate.ts';
 import { bankOf, call, cardFormOf, cards, type PaymentAnswer } from '../support/merchant.ts';
@@ -22,6 +24,7 @@ import {
   startPayPage,
   walletLink,
 } from '../support/pay-page.ts';
+import { until } from '../support/server.ts';
 import { comeBackToPay, signInToPay } from '../support/wallet-visitor.ts';
 
 const world = await startPayPage();
@@ -360,6 +363,36 @@ test('a wallet form that is sent again, or twenty times at once, pays once', asy
   assert.deepEqual([...new Set(answers.map(({ statusCode }) => statusCode))], [303]);
   await isPaidOnce(second.payment);
   assert.equal(await walletOf(owner.id), '80000');
+});
+
+test('a wallet payment that takes longer than we promise is not known for now, and is made once', async () => {
+  const owner = await person(300n);
+  const { payment, form, confirm, visitor } = await signedIn(owner, await order());
+  await service.db.run(sql`create function checkout.slow_for_test() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(2.6); return new; end $$`);
+  await service.db.run(sql`create trigger slow_for_test before update on checkout.payments
+    for each row execute function checkout.slow_for_test()`);
+  const answer = await confirm(form());
+  assert.equal(answer.statusCode, 503);
+  assert.ok(answer.body.includes(payTexts.az.trouble.text));
+  await until('the payment is made', async () => (await attemptsOf(payment.id)).length > 0);
+  await service.db.run(sql`drop function checkout.slow_for_test cascade`);
+  assert.equal((await confirm(form())).statusCode, 303);
+  assert.ok((await visitor.get(linkOf(payment))).body.includes(en.paid.title));
+  await isPaidOnce(payment);
+  assert.equal(await walletOf(owner.id), '20000');
+});
+
+test('why a sign-in to the wallet has failed stands in the log, with the code of the failure', async () => {
+  const visitor = new Visitor(service);
+  const payment = await order();
+  const login = redirectOf(await visitor.get(`${linkOf(payment)}/wallet`));
+  const back = new URL(login.searchParams.get('redirect_uri') ?? '');
+  back.searchParams.set('state', login.searchParams.get('state') ?? '');
+  back.searchParams.set('error', 'access_denied');
+  await visitor.get(back.href);
+  const line = service.logLines.findLast((one) => one.includes('sign-in to the wallet failed')) ?? '{}';
+  assert.match(JSON.parse(line).errorCode, /^OAUTH_/);
 });
 
 test('a wallet form with a forged token, or without one, pays nothing', async () => {

@@ -6,6 +6,7 @@ import type { OperationOutcome } from '../../src/checkout/domain/acquirer.ts';
 import type { PaymentId } from '../../src/checkout/domain/payment.ts';
 import { topUpPosting } from '../../src/checkout/domain/posting.ts';
 import { sweep } from '../../src/checkout/jobs.ts';
+import { payTexts } from '../../src/checkout/pages/pay-texts.ts';
 import { post } from '../../src/checkout/store/ledger.ts';
 import { verifyLedger } from '../../src/checkout/verify-ledger.ts';
 import { sql } from '../../src/platform/db.ts';
@@ -13,13 +14,16 @@ import { startTestApp } from '../support/app.ts';
 import { testDatabaseUrl } from '../support/database.ts';
 import { gate } from '../support/gate.ts';
 import {
+  bankOf,
   call,
+  cardFormOf,
   cards,
   createPayment,
   demoMerchant,
   order,
   paidPayment,
   payByCard,
+  postForm,
   readPayment,
   refund,
 } from '../support/merchant.ts';
@@ -396,6 +400,79 @@ test('a merchant is answered although the acquirer is silent for longer than we 
   const again = await refund(service, id, '10.00', 'patience');
   assert.equal(again.json().status, 'succeeded', again.body);
   assert.equal((await readPayment(service, id)).refundedAmount.value, '10.00');
+});
+
+test('what a customer has waited for the database before counts as well: two silences do not add up', async () => {
+  const payment = await createPayment(service);
+  const page = await service.app.inject({ url: new URL(payment.confirmation.confirmationUrl).pathname });
+  const form = cardFormOf(page.body);
+  assert.ok(form);
+  const silence = gate();
+  const { authorize } = acquirer;
+  acquirer.authorize = async (asked) => {
+    await silence.opened;
+    return authorize(asked);
+  };
+  const locked = gate();
+  const locking = db.transaction(async (tx) => {
+    await tx.run(sql`lock table checkout.payments in access exclusive mode`);
+    locked.open();
+    await delay(1_700);
+  });
+  await locked.opened;
+  const begunAt = performance.now();
+  const card = { number: cards.approved, expiry: '12/30', csc: '123', holder: 'A Customer' };
+  const answer = await postForm(service, form.action, { ...form.fields, ...card });
+  assert.equal(answer.statusCode, 303);
+  assert.ok(performance.now() - begunAt < 5_500, `${performance.now() - begunAt} ms`);
+
+  await locking;
+  acquirer.authorize = authorize;
+  silence.open();
+  const hasSucceeded = async () => (await readPayment(service, payment.id)).status === 'succeeded';
+  await until('the payment has succeeded', hasSucceeded);
+});
+
+test('a customer whose attempt has not begun in time is not shown a form as if nothing had happened', async () => {
+  const payment = await createPayment(service);
+  const page = await service.app.inject({ url: new URL(payment.confirmation.confirmationUrl).pathname });
+  const form = cardFormOf(page.body);
+  assert.ok(form);
+  await db.run(sql`create function checkout.slow_for_test() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(2.5); return new; end $$`);
+  await db.run(sql`create trigger slow_for_test before update on checkout.payments
+    for each row execute function checkout.slow_for_test()`);
+  await db.run(sql`create trigger slow_for_test before insert on checkout.attempts
+    for each row execute function checkout.slow_for_test()`);
+  const card = { number: cards.approved, expiry: '12/30', csc: '123', holder: 'A Customer' };
+  const answer = await postForm(service, form.action, { ...form.fields, ...card });
+  assert.equal(answer.statusCode, 503, answer.body);
+  assert.ok(answer.body.includes(payTexts.az.trouble.text));
+  const hasSucceeded = async () => (await readPayment(service, payment.id)).status === 'succeeded';
+  await until('the payment has succeeded', hasSucceeded);
+  await db.run(sql`drop function checkout.slow_for_test cascade`);
+});
+
+test('a customer who comes back from the bank is answered although the acquirer is silent, and what has begun goes on', async () => {
+  const payment = await createPayment(service);
+  await payByCard(service, payment, cards.challenge);
+  await postForm(service, await bankOf(service, payment), { code: '1234' });
+  const silence = gate();
+  const { complete } = acquirer;
+  acquirer.complete = async (asked) => {
+    await silence.opened;
+    return complete(asked);
+  };
+  const { confirmationUrl } = payment.confirmation;
+  const back = await Promise.race([
+    service.app.inject({ url: `${new URL(confirmationUrl).pathname}/return` }),
+    delay(8_000, undefined, { ref: false }),
+  ]);
+  acquirer.complete = complete;
+  silence.open();
+  assert.equal(back?.headers.location, confirmationUrl);
+  const hasSucceeded = async () => (await readPayment(service, payment.id)).status === 'succeeded';
+  await until('the payment has succeeded', hasSucceeded);
 });
 
 test('after all that nothing is left open and the ledger is clean', async () => {

@@ -56,6 +56,29 @@ test('new signing keys are published before they sign, and are not made twice', 
   assert.doesNotMatch(everything, /"d"|private/i);
 });
 
+test('a key that signs because the clock stands before all keys is called current, and the doctor has nothing against it', async () => {
+  const move = (by: string) =>
+    service.db.run(sql`update identity.signing_keys set activates_at = activates_at + ${by}::interval`);
+  await move('2 hours');
+  const { keys } = await cli.json<{ keys: { state: string }[] }>('keys list');
+  const { stdout } = await tollgate({ DATABASE_URL: url }, 'doctor --json');
+  await move('-2 hours');
+  assert.deepEqual(keys.map((key) => key.state).sort(), [
+    'current',
+    'current',
+    'current',
+    'next',
+    'next',
+    'next',
+  ]);
+  const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+  const told = findings.filter(({ check }) => check === 'signing keys');
+  assert.deepEqual(
+    told.map(({ status }) => status),
+    ['ok', 'ok', 'ok'],
+  );
+});
+
 test('the audit of both areas is shown in order of time, and by area, actor, action and object', async () => {
   await cli.json('client disable demo-partner --actor aysel');
   await cli.json('merchant set-fee DEMOMERCHANT001 --fee-fixed 5 --actor leyla');

@@ -33,6 +33,7 @@ test('what the image copies is there, is let through, and is enough to build', a
     (match[1] ?? '').split(' '),
   );
   assert.deepEqual([...new Set(copied)].sort(), letThrough.sort());
+  assert.ok(copied.includes('LICENSE'), 'who is given the image is given the licence');
 
   const folder = await temporaryFolder(t);
   for (const path of copied) cpSync(join(root, path), join(folder, path), { recursive: true });

@@ -4,9 +4,11 @@ import { createCookies } from '../../platform/cookies.ts';
 import { queryOf } from '../../platform/form.ts';
 import { languages } from '../../platform/languages.ts';
 import { equalInConstantTime, seal, unseal } from '../../platform/seal.ts';
+import { answerInTime } from '../answer-in-time.ts';
 import { payByWallet } from '../attempt.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { Pending } from '../domain/payment.ts';
+import { refuse } from '../errors.ts';
 import { walletBalance } from '../store/ledger.ts';
 import { type SignedIn, SignInFailed, type SignInUnderWay } from '../wallet-sign-in.ts';
 import { fieldsOf, orShowHowItStands, type Token, visitOf } from './pay.ts';
@@ -103,8 +105,15 @@ export const payWalletRoutes: FastifyPluginAsync<{
     }
     return orShowHowItStands(reply, here, async () => {
       const where = { merchantId: payment.merchantId, paymentId: payment.id };
-      const paid = await payByWallet(deps, where, paying.userId, payment.attempts);
-      if (!paid) return show(reply, visit, paying);
+      const work = payByWallet(deps, where, paying.userId, payment.attempts);
+      const result = await answerInTime(
+        deps.log,
+        reply,
+        work.then((paid) => ({ paid })),
+      );
+      // Until it is done the page would show its form, as if nothing had been taken from the wallet.
+      if (!result) throw refuse('outcome_unknown');
+      if (!result.paid) return show(reply, visit, paying);
       cookies.clear(reply, cookieOfPayment(visit.token));
       return reply.redirect(here, 303);
     });

@@ -9,6 +9,7 @@ import { readConfirmationToken } from '../confirmation-url.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import { readCard, shownAgain } from '../domain/card-form.ts';
 import type { AttemptId } from '../domain/payment.ts';
+import { refuse } from '../errors.ts';
 import { giveMoreTime } from '../more-time.ts';
 import {
   isPathWithTime,
@@ -80,8 +81,14 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     }
     return orShowHowItStands(reply, here, async () => {
       const where = { merchantId: payment.merchantId, paymentId: payment.id };
-      const sent = { returnUrl: pages.address(visit, '/return'), attempts: payment.attempts };
-      const result = await answerInTime(deps.log, payByCard(deps, where, read.card, sent));
+      let hasBegun = false;
+      const onBegun = () => {
+        hasBegun = true;
+      };
+      const sent = { returnUrl: pages.address(visit, '/return'), attempts: payment.attempts, onBegun };
+      const result = await answerInTime(deps.log, reply, payByCard(deps, where, read.card, sent));
+      // It may still begin. The page would show its form until then, as if the card had gone nowhere.
+      if (!result && !hasBegun) throw refuse('outcome_unknown');
       // By way of a page of ours: the policy lets this form lead nowhere else, and banks are everywhere.
       return reply.redirect(result?.kind === 'challenge' ? pages.address(visit, '/bank') : here, 303);
     });
@@ -97,7 +104,9 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     if (!visit) return pages.unknown(request, reply);
     const attempt = await openAttemptOf(deps, visit.payment);
     // Anybody can open this address early. To ask about an attempt that is still on its way would make it fail.
-    if (attempt?.status === 'challenge') await completeChallenge(deps, attempt);
+    if (attempt?.status === 'challenge') {
+      await answerInTime(deps.log, reply, completeChallenge(deps, attempt));
+    }
     return reply.redirect(pages.address(visit), 303);
   });
 

@@ -63,8 +63,8 @@ export function keyStates<Key extends Dated>(
   return keys.map((key) => {
     const end = retiredAt(keys, key);
     const state = () => {
-      if (key.activatesAt > now) return 'next';
       if (currentKey(keys, key.alg, now) === key) return 'current';
+      if (key.activatesAt > now) return 'next';
       return published.has(key) ? 'previous' : 'kept';
     };
     return { key, state: state(), signsUntil: end };
@@ -73,8 +73,8 @@ export function keyStates<Key extends Dated>(
 
 /** When the next key of this kind begins to sign, by the schedule or because it is already waiting. */
 export function nextRotation(keys: Dated[], alg: Algorithm, now: Date): Date | undefined {
-  const waiting = keys.find((key) => key.alg === alg && key.activatesAt > now);
   const current = currentKey(keys, alg, now);
+  const waiting = keys.find((key) => key.alg === alg && key.activatesAt > now && key !== current);
   return waiting?.activatesAt ?? (current && new Date(current.activatesAt.getTime() + keyLifeMs));
 }
 
