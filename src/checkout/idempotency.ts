@@ -126,11 +126,26 @@ export async function answerOnce(
   request: FastifyRequest,
   reply: FastifyReply,
   call: Call,
-  work: (former: KeyOwner | undefined) => Promise<Answer>,
+  /** `begins` keeps what is under way, for a caller who is told that its outcome is not known yet. */
+  work: (former: KeyOwner | undefined, begins: (what: string) => void) => Promise<Answer>,
 ): Promise<FastifyReply> {
-  const answer = await answerInTime(deps.log, reply, answerTo(deps, request, call, work));
-  if (!answer) throw refuse('outcome_unknown', undefined, { headers: { 'retry-after': '1' } });
+  let underWay: string | undefined;
+  const begins = (what: string) => {
+    underWay = what;
+  };
+  const answer = await answerInTime(
+    deps.log,
+    reply,
+    answerTo(deps, request, call, (former) => work(former, begins)),
+  );
+  if (!answer) throw outcomeUnknown(underWay);
   return send(reply, answer);
+}
+
+/** What is under way, such as `Refund …`, goes on; its outcome is not known yet. */
+export function outcomeUnknown(underWay: string | undefined): Refusal {
+  const detail = underWay && `${underWay} is pending; the same request goes on with it.`;
+  return refuse('outcome_unknown', detail, { headers: { 'retry-after': '1' } });
 }
 
 async function answerTo(

@@ -22,7 +22,7 @@ import {
 } from './domain/refund.ts';
 import { refuse } from './errors.ts';
 import { paymentEvent, refundEvent } from './events.ts';
-import { type Answer, awaitFormer, keepAnswer } from './idempotency.ts';
+import { type Answer, awaitFormer, keepAnswer, outcomeUnknown } from './idempotency.ts';
 import { leaseMs, nextInquiryAt, quickInquiryMs } from './inquiries.ts';
 import { refundJson } from './routes/json.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
@@ -56,11 +56,16 @@ export async function createRefund(
   call: Call,
   wish: RefundWish,
   former: KeyOwner | undefined,
+  begins: (what: string) => void,
 ): Promise<Answer> {
-  if (former) return goOn(deps, call, former);
+  if (former) {
+    begins(nameOf(former.objectId));
+    return goOn(deps, call, former);
+  }
   const id = deps.newId() as RefundId;
   const begun = await deps.db.transaction((tx) => reserve(deps, tx, merchant, call, id, wish));
   if (begun === 'taken') return awaitFormer(deps, call, (owner) => presentSettled(deps, call, owner));
+  begins(nameOf(id));
   if (begun.status !== 'pending') return answerOf(begun);
   return conclude(deps, call, begun, await ask(deps, begun));
 }
@@ -145,9 +150,7 @@ async function conclude(
 ): Promise<Answer> {
   const answer = await settleRefund(deps, refund, outcome, call);
   if (answer) return answer;
-  throw refuse('outcome_unknown', `Refund ${refund.id} is pending; the same request goes on with it.`, {
-    headers: { 'retry-after': '1' },
-  });
+  throw outcomeUnknown(nameOf(refund.id));
 }
 
 /** Writes the outcome down, once; undefined while it is not known. */
@@ -249,6 +252,10 @@ async function resume(
   // It never happened, so it is sent again. If that fails too, the first one may still be on its way.
   const again = await ask(deps, refund);
   return again.kind === 'failed' ? { kind: 'unknown' } : again;
+}
+
+function nameOf(refundId: string): string {
+  return `Refund ${refundId}`;
 }
 
 function answerOf(refund: Refund): Answer {

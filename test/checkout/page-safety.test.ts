@@ -369,7 +369,7 @@ test('a wallet payment that takes longer than we promise is not known for now, a
   const owner = await person(300n);
   const { payment, form, confirm, visitor } = await signedIn(owner, await order());
   await service.db.run(sql`create function checkout.slow_for_test() returns trigger language plpgsql as
-    $$ begin perform pg_sleep(2.6); return new; end $$`);
+    $$ begin perform pg_sleep(2.3); return new; end $$`);
   await service.db.run(sql`create trigger slow_for_test before update on checkout.payments
     for each row execute function checkout.slow_for_test()`);
   const answer = await confirm(form());

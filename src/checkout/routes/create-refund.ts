@@ -43,7 +43,7 @@ export const createRefundRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async 
     async (request, reply) => {
       const { merchant, body } = request;
       const call = callOf(request, merchant.merchantId, 'create_refund');
-      return answerOnce(deps, request, reply, call, async (former) => {
+      return answerOnce(deps, request, reply, call, async (former, begins) => {
         if (!uuid7Form.test(body.paymentId)) throw refuse('payment_not_found');
         const wish = {
           paymentId: body.paymentId as PaymentId,
@@ -52,7 +52,7 @@ export const createRefundRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async 
           description: body.description ?? null,
           metadata: body.metadata ?? {},
         };
-        return createRefund(deps, merchant, call, wish, former);
+        return createRefund(deps, merchant, call, wish, former, begins);
       });
     },
   );
