@@ -27,7 +27,7 @@ import { post } from '../../src/checkout/store/ledger.ts';
 import { type Invariant, verifyLedger } from '../../src/checkout/verify-ledger.ts';
 import { migrate, readMigrations } from '../../src/platform/migrate.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { onServer, serverUrl, testDatabaseUrl } from '../support/database.ts';
+import { query, serverUrl, testDatabaseUrl } from '../support/database.ts';
 import {
   call,
   cards,
@@ -80,11 +80,11 @@ async function walletOwner({ app }: TestApp): Promise<string> {
 async function onLesserRole() {
   const role = `server_${randomBytes(6).toString('hex')}`;
   const password = randomBytes(12).toString('hex');
-  await onServer(serverUrl(), `create role ${role} login password '${password}'`);
+  await query(serverUrl(), `create role ${role} login password '${password}'`);
   let ownerUrl = '';
   after(async () => {
-    await onServer(ownerUrl, `drop owned by ${role}`);
-    await onServer(serverUrl(), `drop role ${role}`);
+    await query(ownerUrl, `drop owned by ${role}`);
+    await query(serverUrl(), `drop role ${role}`);
   });
   ownerUrl = await testDatabaseUrl({ empty: true });
   const server = new URL(ownerUrl);

@@ -12,7 +12,7 @@ import { addJob, startJobs } from '../../src/platform/jobs.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { type Migration, migrate, readMigrations } from '../../src/platform/migrate.ts';
 import { StartRefused } from '../../src/platform/start-refused.ts';
-import { onServer, serverUrl, testDatabaseUrl } from '../support/database.ts';
+import { query, serverUrl, testDatabaseUrl } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 
 const shipped = readMigrations(new URL('migrations/', packageRoot));
@@ -32,15 +32,6 @@ function migrationsOf(files: Record<string, string>): Migration[] {
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  return client
-    .query(text)
-    .then(({ rows }) => rows)
-    .finally(() => client.end());
 }
 
 const appliedIn = (url: string) => query(url, 'select name from tollgate.migrations order by name');
@@ -76,12 +67,12 @@ const withTables = [
 async function lesserRole(name: string): Promise<{ owner: string; server: string }> {
   const password = randomBytes(12).toString('hex');
   const quoted = pg.escapeIdentifier(name);
-  await onServer(serverUrl(), `create role ${quoted} login password '${password}'`);
+  await query(serverUrl(), `create role ${quoted} login password '${password}'`);
   // Registered before the database's own end, so it runs first: what the role was granted goes with it.
   let owner = '';
   after(async () => {
-    await onServer(owner, `drop owned by ${quoted}`);
-    await onServer(serverUrl(), `drop role ${quoted}`);
+    await query(owner, `drop owned by ${quoted}`);
+    await query(serverUrl(), `drop role ${quoted}`);
   });
   owner = await testDatabaseUrl({ empty: true });
   const server = new URL(owner);
@@ -385,7 +376,7 @@ test('two server roles on one database both do jobs, whichever was migrated for 
     await query(url, job);
     assert.ok((await query(url, 'select id from graphile_worker._private_jobs')).length > 0);
   }
-  await onServer(owner, `drop owned by ${pg.escapeIdentifier(other.username)}`);
+  await query(owner, `drop owned by ${pg.escapeIdentifier(other.username)}`);
 });
 
 test('a further start under the lesser role waits for nobody who works with the tables', async () => {
