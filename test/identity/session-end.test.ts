@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from 'prom-client';
@@ -17,6 +15,7 @@ import { startJobs } from '../../src/platform/jobs.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { testDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
+import { listen } from '../support/listen.ts';
 import {
   addClient,
   addSession,
@@ -55,11 +54,8 @@ async function startPartner(): Promise<{
       form: new URLSearchParams(Buffer.concat(chunks).toString()),
     });
     response.writeHead(answer.status, { location: '/elsewhere' }).end(answer.body);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  after(() => server.close());
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/logout?from=us`, calls, answer };
+  });
+  return { url: `http://127.0.0.1:${await listen(server)}/logout?from=us`, calls, answer };
 }
 
 const outgoing = { allowPrivate: true, timeoutMs: 2_000, maxResponseBytes: 1_000 };
