@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { after } from 'node:test';
 import pg from 'pg';
-import { type Database, openDatabase } from '../../src/platform/db.ts';
+import { type Database, openDatabase, sql } from '../../src/platform/db.ts';
 
 const templateName = 'tollgate_template';
 
@@ -46,6 +46,15 @@ export async function query<Row extends pg.QueryResultRow = Record<string, unkno
   } finally {
     await client.end();
   }
+}
+
+/** Until a statement waits for a lock that another transaction holds. */
+export async function untilSomebodyWaits(db: Database): Promise<void> {
+  const waiting = () =>
+    db.one<{ count: number }>(sql`
+      select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`);
+  while ((await waiting()).count === 0);
 }
 
 function withDatabase(serverUrl: string, name: string): string {
