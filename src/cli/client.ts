@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { merchantNotFound } from '../checkout/change-merchant.ts';
 import { findMerchant } from '../checkout/store/merchants.ts';
 import {
@@ -9,80 +9,21 @@ import {
   rotateClientSecret,
   updateClient,
 } from '../identity/change-client.ts';
-import { type Algorithm, algorithms } from '../identity/domain/algorithm.ts';
-import {
-  type Client,
-  type GrantType,
-  grantTypes,
-  merchantScopes,
-  personScopes,
-} from '../identity/domain/client.ts';
+import { type Client, merchantScopes } from '../identity/domain/client.ts';
 import { registerClient } from '../identity/register-client.ts';
-import { type ClientSettings, findClient, listClients } from '../identity/store/clients.ts';
+import { findClient, listClients } from '../identity/store/clients.ts';
 import { OperatorRefusal } from '../platform/operator-refusal.ts';
-import { duration, repeated, visibleText, wholeNumber, words } from './arguments.ts';
+import { duration, visibleText } from './arguments.ts';
+import { clientJson, clientText, exampleClient, statusOf } from './client-answer.ts';
+import { optionOf, type SettingOptions, settingsOf, withSettings } from './client-settings.ts';
 import { type Answer, addChanging, addReading, onDatabase } from './command.ts';
 import type { CommandDeps } from './deps.ts';
 import { progress } from './exit.ts';
 import { namingOptions } from './name-options.ts';
 import { readSecret } from './read-input.ts';
-import { record, table } from './text.ts';
-
-type SettingOptions = {
-  name?: string;
-  audience?: Client['audience'];
-  grant?: string[];
-  scope?: string[];
-  redirectUri?: string[];
-  postLogoutRedirectUri?: string[];
-  backchannelLogoutUri?: string;
-  accessTokenAlg?: Algorithm;
-  idTokenAlg?: Algorithm;
-  accessTokenSeconds?: number;
-  refreshTokenSeconds?: number;
-  pkce?: boolean;
-  state?: boolean;
-  identityDocuments?: boolean;
-};
+import { table } from './text.ts';
 
 const dayMs = 24 * 3_600_000;
-
-/** By these names the faults of a registration are told. */
-const optionOf = {
-  clientId: '<client>',
-  name: '--name',
-  merchantId: '--merchant',
-  grantTypes: '--grant',
-  scopes: '--scope',
-  redirectUris: '--redirect-uri',
-  postLogoutRedirectUris: '--post-logout-redirect-uri',
-  backchannelLogoutUri: '--backchannel-logout-uri',
-  accessTokenSeconds: '--access-token-seconds',
-  refreshTokenSeconds: '--refresh-token-seconds',
-};
-
-const example = {
-  clientId: 'shop',
-  id: '5f0c9f0e-6f1c-4c35-9a5e-0a4c7f1d2b11',
-  name: 'Shop',
-  status: 'enabled',
-  audience: 'external',
-  merchantId: null,
-  grantTypes: ['authorization_code', 'refresh_token'],
-  scopes: ['openid', 'profile'],
-  redirectUris: ['https://shop.example/callback'],
-  postLogoutRedirectUris: [],
-  backchannelLogoutUri: null,
-  requirePkce: true,
-  requireState: true,
-  identityDocuments: false,
-  accessTokenAlg: 'ES256',
-  idTokenAlg: 'ES256',
-  accessTokenSeconds: 300,
-  refreshTokenSeconds: 1800,
-  oldSecretValidUntil: null,
-  disabledAt: null,
-};
 
 export function clientCommands(program: Command): void {
   const client = program.command('client').description('partners and merchants’ programs');
@@ -90,14 +31,14 @@ export function clientCommands(program: Command): void {
   addReading(client, 'list', {
     about: 'list the clients, without any secret',
     examples: ['tollgate client list', 'tollgate client list --merchant SHOP1'],
-    json: { clients: [example] },
+    json: { clients: [exampleClient] },
   })
     .option('--merchant <merchant>', 'only those that act for this merchant')
     .action(onDatabase(list));
   addReading(client, 'show <client>', {
     about: 'show how a client is registered, without its secret',
     examples: ['tollgate client show shop'],
-    json: { client: example },
+    json: { client: exampleClient },
   }).action(onDatabase(show));
   withSettings(
     addChanging(client, 'update <client>', {
@@ -105,7 +46,7 @@ export function clientCommands(program: Command): void {
       examples: [
         'tollgate client update shop --redirect-uri https://shop.example/a --redirect-uri https://shop.example/b',
       ],
-      json: { client: example, changed: ['redirectUris'] },
+      json: { client: exampleClient, changed: ['redirectUris'] },
       more: 'A list is replaced by the whole of what is given. --backchannel-logout-uri none takes the address away.',
     }),
   ).action(onDatabase(update));
@@ -153,7 +94,7 @@ function createCommand(client: Command): void {
         'tollgate client create shop --name Shop --redirect-uri https://shop.example/callback --scope "openid profile"',
         'tollgate client create shop-pos --name "Shop till" --merchant SHOP1',
       ],
-      json: { client: example, clientSecret: 'b0Qm3y7mJpS1n8mXo2k5o0T8tq4m1v9Zr6c2d5e8f1g' },
+      json: { client: exampleClient, clientSecret: 'b0Qm3y7mJpS1n8mXo2k5o0T8tq4m1v9Zr6c2d5e8f1g' },
       more: `A client presents its secret in the body or by HTTP Basic, as it likes. With --merchant it is a merchant's
 program: unless said otherwise it has the grant client_credentials and the scopes payments, refunds and webhooks.`,
     }).requiredOption('--name <text>', 'what people see when they log in', visibleText(100)),
@@ -161,44 +102,6 @@ program: unless said otherwise it has the grant client_credentials and the scope
     .option('--merchant <merchant>', 'the merchant that the client acts for')
     .option('--secret-from <file>', 'take this secret instead of making one; - is standard input')
     .action(onDatabase(create));
-}
-
-/** The options that create and update share. */
-function withSettings(command: Command): Command {
-  if (command.name() === 'update')
-    command.option('--name <text>', 'what people see when they log in', visibleText(100));
-  return command
-    .addOption(
-      new Option('--audience <audience>', 'ecosystem partners skip consent (default: ecosystem)').choices([
-        'ecosystem',
-        'external',
-      ]),
-    )
-    .option('--grant <types>', `any of ${grantTypes.join(', ')}`, words)
-    .option('--scope <scopes>', `any of ${[...personScopes, ...merchantScopes].join(', ')}`, words)
-    .option('--redirect-uri <uri>', 'where people come back to; may be repeated', repeated)
-    .option('--post-logout-redirect-uri <uri>', 'where they go after logout; may be repeated', repeated)
-    .option('--backchannel-logout-uri <uri>', 'the address that is told when a session ends')
-    .addOption(
-      new Option('--access-token-alg <alg>', 'signs access tokens (default: ES256)').choices(algorithms),
-    )
-    .addOption(new Option('--id-token-alg <alg>', 'signs ID tokens (default: ES256)').choices(algorithms))
-    .option(
-      '--access-token-seconds <seconds>',
-      'life of an access token (default: 300)',
-      wholeNumber(30, 3600),
-    )
-    .option(
-      '--refresh-token-seconds <seconds>',
-      'life of a refresh token (default: 1800)',
-      wholeNumber(60, 36_000),
-    )
-    .option('--pkce', 'ask for PKCE (default)')
-    .option('--no-pkce', 'do not ask for PKCE')
-    .option('--state', 'ask for state (default)')
-    .option('--no-state', 'do not ask for state')
-    .option('--identity-documents', 'may see document numbers (default for ecosystem)')
-    .option('--no-identity-documents', 'may not see document numbers (default for external)');
 }
 
 async function create(
@@ -330,35 +233,6 @@ async function enable(deps: CommandDeps, _options: object, clientId: string): Pr
   };
 }
 
-function settingsOf(options: SettingOptions): Partial<ClientSettings> {
-  const { backchannelLogoutUri: address } = options;
-  const settings = {
-    name: options.name,
-    audience: options.audience,
-    grantTypes: options.grant && grantsOf(options.grant),
-    scopes: options.scope,
-    redirectUris: options.redirectUri,
-    postLogoutRedirectUris: options.postLogoutRedirectUri,
-    backchannelLogoutUri: address === 'none' ? null : address,
-    accessTokenAlg: options.accessTokenAlg,
-    idTokenAlg: options.idTokenAlg,
-    accessTokenSeconds: options.accessTokenSeconds,
-    refreshTokenSeconds: options.refreshTokenSeconds,
-    requirePkce: options.pkce,
-    requireState: options.state,
-    identityDocuments: options.identityDocuments,
-  };
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
-}
-
-function grantsOf(given: string[]): GrantType[] {
-  return given.map((one) => {
-    const found = grantTypes.find((type) => type === one);
-    if (found) return found;
-    throw new OperatorRefusal('given', `--grant: ${one} is not one of ${grantTypes.join(', ')}.`);
-  });
-}
-
 async function known(deps: CommandDeps, clientId: string): Promise<Client> {
   const client = await findClient(deps.db, clientId);
   if (!client) throw clientNotFound(clientId);
@@ -376,57 +250,4 @@ function hashOf(secret: string): Buffer {
 
 function secretText(secret: string): string {
   return `client secret  ${secret}\nIt is shown this once: hand it over now.`;
-}
-
-function statusOf(client: Client): 'enabled' | 'disabled' {
-  return client.disabledAt ? 'disabled' : 'enabled';
-}
-
-/** Everything but the secrets and their hashes. */
-function clientJson(client: Client) {
-  return {
-    clientId: client.clientId,
-    id: client.id,
-    name: client.name,
-    status: statusOf(client),
-    audience: client.audience,
-    merchantId: client.merchantId,
-    grantTypes: client.grantTypes,
-    scopes: client.scopes,
-    redirectUris: client.redirectUris,
-    postLogoutRedirectUris: client.postLogoutRedirectUris,
-    backchannelLogoutUri: client.backchannelLogoutUri,
-    requirePkce: client.requirePkce,
-    requireState: client.requireState,
-    identityDocuments: client.identityDocuments,
-    accessTokenAlg: client.accessTokenAlg,
-    idTokenAlg: client.idTokenAlg,
-    accessTokenSeconds: client.accessTokenSeconds,
-    refreshTokenSeconds: client.refreshTokenSeconds,
-    oldSecretValidUntil: client.previousSecretExpiresAt?.toISOString() ?? null,
-    disabledAt: client.disabledAt?.toISOString() ?? null,
-  };
-}
-
-function clientText(client: Client): string {
-  return record({
-    client: client.clientId,
-    name: client.name,
-    status: statusOf(client),
-    audience: client.audience,
-    merchant: client.merchantId,
-    grants: client.grantTypes,
-    scopes: client.scopes,
-    'redirect URIs': client.redirectUris,
-    'after logout': client.postLogoutRedirectUris,
-    'told of logout': client.backchannelLogoutUri,
-    'asks for PKCE': client.requirePkce,
-    'asks for state': client.requireState,
-    'sees documents': client.identityDocuments,
-    'access token': `${client.accessTokenAlg}, ${client.accessTokenSeconds} s`,
-    'ID token': client.idTokenAlg,
-    'refresh token': `${client.refreshTokenSeconds} s`,
-    'old secret until': client.previousSecretExpiresAt,
-    'disabled at': client.disabledAt,
-  });
 }

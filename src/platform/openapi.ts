@@ -47,7 +47,8 @@ function freeBodies(paths: Record<string, Record<string, Described>>): void {
   }
 }
 
-const ProblemJson = Type.Object(
+/** RFC 9457, as every problem document of ours. */
+export const ProblemJson = Type.Object(
   {
     type: Type.String(),
     title: Type.String(),

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { commonRefusals, refuserOf } from './problem.ts';
 import { uuid7Form } from './uuid7.ts';
 
@@ -41,6 +41,10 @@ function idOf(cursor: string): string {
   throw refuse('invalid_request', undefined, {
     errors: [{ parameter: 'cursor', detail: 'It is not a cursor of ours.' }],
   });
+}
+
+export function PageJson<Item extends TSchema>(item: Item) {
+  return Type.Object({ items: Type.Array(item), nextCursor: Type.Union([Type.String(), Type.Null()]) });
 }
 
 /** One more row than asked for was read: if it is there, so is another page. */

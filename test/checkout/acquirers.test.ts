@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo, Server } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
@@ -24,6 +22,7 @@ import { createMetrics } from '../../src/platform/metrics.ts';
 import { createTestClock, startTestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
+import { listen } from '../support/listen.ts';
 
 const { db } = await testDatabase();
 const walletOnly = await startTestApp({ ACQUIRER: 'none' });
@@ -432,11 +431,6 @@ test('who knows the attempt but not the address cannot answer its challenge', as
 const secret = 'any text, şifrə, 12 €';
 const verifier = new Webhook(`whsec_${Buffer.from(secret, 'utf8').toString('base64')}`);
 
-const servers: Server[] = [];
-after(() => {
-  for (const server of servers) server.close();
-});
-
 type Received = {
   url: string | undefined;
   headers: IncomingHttpHeaders;
@@ -454,10 +448,7 @@ async function gateway(reply: (response: ServerResponse, request: Received) => v
     received.push(call);
     reply(response, call);
   });
-  servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/bank/`, received };
+  return { url: `http://127.0.0.1:${await listen(server)}/bank/`, received };
 }
 
 const json = (status: number, body: unknown) => (response: ServerResponse) => {

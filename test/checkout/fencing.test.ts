@@ -10,7 +10,7 @@ import { startTestApp } from '../support/app.ts';
 import { assertBooks } from '../support/books.ts';
 import { testDatabaseUrl } from '../support/database.ts';
 import { gate } from '../support/gate.ts';
-import { call, liftRequestRate, paidPayment, readPayment, refund } from '../support/merchant.ts';
+import { call, codeOf, liftRequestRate, paidPayment, readPayment, refund } from '../support/merchant.ts';
 import type { Answer } from '../support/partner.ts';
 
 const url = await testDatabaseUrl();
@@ -22,7 +22,6 @@ const { deps } = service.areas.checkout;
 const realAcquirer = deps.acquirer;
 const withAcquirer = replacingAcquirer(service);
 
-const codeOf = (answer: Answer) => answer.json<{ code?: string }>().code;
 const capture = (id: string, key?: string, value?: string) =>
   call(service, 'POST', `/v1/payments/${id}/capture`, {
     body: value ? { amount: { value, currency: 'AZN' } } : {},

@@ -17,6 +17,7 @@ import {
   addMerchant,
   basic,
   call,
+  codeOf,
   createPayment,
   liftRequestRate,
   order,
@@ -124,10 +125,6 @@ async function sendKeyTwice(given: { path: string; body?: object }): Promise<unk
   request.end(given.body && JSON.stringify(given.body));
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   return [response.statusCode, ((await json(response)) as { code: string }).code];
-}
-
-function codeOf(answer: Answer): string {
-  return answer.json<{ code: string }>().code;
 }
 
 /** Makes every insert into a table fail, as a bug or a full disk would. */

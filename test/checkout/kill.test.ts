@@ -5,9 +5,9 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { packageRoot } from '../../src/app.ts';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
+import { query } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { basic, cardFormOf, cards, order, type PaymentAnswer } from '../support/merchant.ts';
 import {
@@ -241,19 +241,6 @@ async function objectsOf(database: string, sent: Sent[]): Promise<Map<string, st
     [sent.map(({ key }) => key)],
   );
   return new Map(rows.map(({ key, id }) => [key, id]));
-}
-
-async function query<Row extends pg.QueryResultRow>(
-  database: string,
-  text: string,
-  values: unknown[] = [],
-): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: database });
-  await client.connect();
-  return client
-    .query<Row>(text, values)
-    .then(({ rows }) => rows)
-    .finally(() => client.end());
 }
 
 async function verifyLedger(dataDir: string): Promise<{ code: number | null; output: string }> {

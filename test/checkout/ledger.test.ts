@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
@@ -25,9 +25,9 @@ import {
 import type { Refund } from '../../src/checkout/domain/refund.ts';
 import { post } from '../../src/checkout/store/ledger.ts';
 import { type Invariant, verifyLedger } from '../../src/checkout/verify-ledger.ts';
-import { migrate, readMigrations } from '../../src/platform/migrate.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { onServer, serverUrl, testDatabaseUrl } from '../support/database.ts';
+import { testDatabaseUrl } from '../support/database.ts';
+import { lesserRole } from '../support/lesser-role.ts';
 import {
   call,
   cards,
@@ -78,22 +78,9 @@ async function walletOwner({ app }: TestApp): Promise<string> {
 
 /** The whole service as a role that owns nothing, on a database that its owner has migrated. */
 async function onLesserRole() {
-  const role = `server_${randomBytes(6).toString('hex')}`;
-  const password = randomBytes(12).toString('hex');
-  await onServer(serverUrl(), `create role ${role} login password '${password}'`);
-  let ownerUrl = '';
-  after(async () => {
-    await onServer(ownerUrl, `drop owned by ${role}`);
-    await onServer(serverUrl(), `drop role ${role}`);
-  });
-  ownerUrl = await testDatabaseUrl({ empty: true });
-  const server = new URL(ownerUrl);
-  server.username = role;
-  server.password = password;
-  const migrations = readMigrations(new URL('migrations/', packageRoot));
-  await migrate({ ownerUrl, serverUrl: server.href, migrations, log: () => {} });
-  const client = await ownerOf(server.href);
-  return { service: await startTestApp({ DATABASE_URL: server.href }), client, ownerUrl };
+  const { owner: ownerUrl, server } = await lesserRole();
+  const client = await ownerOf(server);
+  return { service: await startTestApp({ DATABASE_URL: server }), client, ownerUrl };
 }
 
 /** At least one object in each state that the invariants speak of. */

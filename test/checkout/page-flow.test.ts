@@ -13,6 +13,7 @@ import {
   fillCard,
   heading,
   linkOf,
+  openWallet,
   payButton,
   payWith,
   signIn,
@@ -182,9 +183,7 @@ test('a wallet shows whose it is and what is in it, and nothing is taken before 
     const { page } = tabs;
     const owner = await person(500n);
     const payment = await order();
-    await page.goto(linkOf(payment));
-    await walletLink(page).click();
-    await signIn(tabs, owner.phone);
+    await openWallet(tabs, payment, owner.phone);
     const facts = (await page.locator('dl.facts').innerText()).replaceAll('\u00a0', ' ');
     for (const shown of [
       'Nigar Quliyeva',
@@ -214,9 +213,7 @@ test('a wallet with too little says so, takes nothing and offers the card', () =
     const { page } = tabs;
     const owner = await person(99n);
     const payment = await order();
-    await page.goto(linkOf(payment));
-    await walletLink(page).click();
-    await signIn(tabs, owner.phone);
+    await openWallet(tabs, payment, owner.phone);
     await explains(page, en.wallet.tooLittle);
     assert.equal(await confirmButton(page).count(), 0);
     assert.match(await page.title(), /^Error: /);
@@ -233,9 +230,7 @@ test('a wallet that is emptied while its owner decides takes nothing and costs n
     const { page } = tabs;
     const owner = await person(150n);
     const [first, second] = [await order(), await order()];
-    await page.goto(linkOf(first));
-    await walletLink(page).click();
-    await signIn(tabs, owner.phone);
+    await openWallet(tabs, first, owner.phone);
     const other = await tabs.openTab();
     await other.goto(linkOf(second));
     await walletLink(other).click();
@@ -269,9 +264,7 @@ for (const javaScriptEnabled of [true, false]) {
       const { page } = tabs;
       const [stranger, owner] = [await person(500n, 'Elchin'), await person(300n)];
       const payment = await order();
-      await page.goto(linkOf(payment));
-      await walletLink(page).click();
-      await signIn(tabs, stranger.phone);
+      await openWallet(tabs, payment, stranger.phone);
       await page.getByText('Elchin Quliyeva').waitFor();
       await page.getByRole('link', { name: en.wallet.anotherPerson }).click();
       await heading(page, catalogues.en.phone.title);
@@ -308,9 +301,7 @@ test('an order that is reserved in a wallet and canceled by the shop gives the m
     const { page } = tabs;
     const owner = await person(120n);
     const payment = await order({ capture: false });
-    await page.goto(linkOf(payment));
-    await walletLink(page).click();
-    await signIn(tabs, owner.phone);
+    await openWallet(tabs, payment, owner.phone);
     await confirmButton(page).click();
     await heading(page, en.reserved.title);
     assert.equal(await walletOf(owner.id), '2000');

@@ -8,6 +8,7 @@ import {
   en,
   heading,
   linkOf,
+  openWallet,
   payWith,
   signIn,
   startPayPage,
@@ -141,9 +142,7 @@ test('a wallet form whose sign-in has lapsed, or that of a second tab, leads som
     const { page, context } = tabs;
     const owner = await person(500n);
     const [first, second] = [await order(), await order()];
-    await page.goto(linkOf(first));
-    await walletLink(page).click();
-    await signIn(tabs, owner.phone);
+    await openWallet(tabs, first, owner.phone);
     const other = await tabs.openTab();
     await other.goto(linkOf(second));
     await walletLink(other).click();

@@ -17,6 +17,7 @@ import {
   goodCard,
   heading,
   linkOf,
+  openWallet,
   type Person,
   payButton,
   payWith,
@@ -53,9 +54,7 @@ test('two tabs, one by card and one from the wallet, make one approved attempt',
     const { page } = tabs;
     const owner = await person(100n);
     const payment = await order();
-    await page.goto(linkOf(payment));
-    await walletLink(page).click();
-    await signIn(tabs, owner.phone);
+    await openWallet(tabs, payment, owner.phone);
     const other = await tabs.openTab();
     await other.goto(linkOf(payment));
     await fillCard(other);
@@ -78,9 +77,7 @@ for (const javaScriptEnabled of [true, false]) {
       await payButton(page).dblclick();
       await heading(page, en.paid.title);
       await isPaidOnce(byCard);
-      await page.goto(linkOf(byWallet));
-      await walletLink(page).click();
-      await signIn(tabs, owner.phone);
+      await openWallet(tabs, byWallet, owner.phone);
       await confirmButton(page).dblclick();
       await heading(page, en.paid.title);
       await isPaidOnce(byWallet);
@@ -435,9 +432,7 @@ test('who signs out between sign-in and confirmation pays nothing, in whatever t
     const { page } = tabs;
     const owner = await person(100n);
     const payment = await order();
-    await page.goto(linkOf(payment));
-    await walletLink(page).click();
-    await signIn(tabs, owner.phone);
+    await openWallet(tabs, payment, owner.phone);
     const other = await tabs.openTab();
     await other.goto(`${sso}/auth/logout?ui_locales=en`);
     await other.locator('main form button').click();

@@ -9,6 +9,7 @@ import {
   goodCard,
   heading,
   linkOf,
+  openWallet,
   payButton,
   payWith,
   signIn,
@@ -84,9 +85,7 @@ test('the time runs on the page of the wallet and of giving up as well, and more
     await moreTime(page).click();
     await page.getByText(/You have (19|20) minutes to pay/).waitFor();
     await page.getByRole('button', { name: en.giveUp.yes }).waitFor();
-    await page.goto(linkOf(payment));
-    await walletLink(page).click();
-    await signIn({ page, script }, owner.phone);
+    await openWallet({ page, script }, payment, owner.phone);
     await page.getByText(/You have (19|20) minutes to pay/).waitFor();
     await moreTime(page).click();
     await page.getByText(/You have (29|30) minutes to pay/).waitFor();

@@ -18,6 +18,7 @@ import {
   call,
   cardFormOf,
   cards,
+  codeOf,
   createPayment,
   demoMerchant,
   liftRequestRate,
@@ -52,7 +53,6 @@ const azn = (value: unknown) => ({ value, currency: 'AZN' });
 const hour = 3600_000;
 const day = 24 * hour;
 const create = (changes: object) => call(service, 'POST', '/v1/payments', { body: { ...order, ...changes } });
-const codeOf = (answer: Answer) => answer.json<{ code?: string }>().code;
 const pointersOf = (answer: Answer) =>
   (answer.json<{ errors?: { pointer: string }[] }>().errors ?? []).map(({ pointer }) => pointer);
 

@@ -17,6 +17,7 @@ import {
   addMerchant,
   call,
   cards,
+  codeOf,
   createPayment,
   demoMerchant,
   liftRequestRate,
@@ -40,7 +41,6 @@ const withAcquirer = replacingAcquirer(service);
 const rounds = 50;
 
 const azn = (value: string) => ({ value, currency: 'AZN' });
-const codeOf = (answer: Answer) => answer.json<{ code?: string }>().code;
 
 /** A payment of another merchant, paid with a card. */
 async function paidTo(

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import type { UserId } from '../../src/identity/domain/user.ts';
 import { openDatabase } from '../../src/platform/db.ts';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { commandLine } from '../support/command-line.ts';
 import { freePort } from '../support/free-port.ts';
+import { listen } from '../support/listen.ts';
 import { startOwnServer, temporaryFolder, until } from '../support/server.ts';
 import { addSession } from '../support/sessions.ts';
 
@@ -15,10 +14,8 @@ const DATA_DIR = await temporaryFolder({ after });
 const PORT = String(await freePort());
 const server = await startOwnServer({ after }, { DATA_DIR, PORT });
 const cli = commandLine({ DATA_DIR, PORT });
-const receiver = createServer().listen(0, '127.0.0.1');
-await once(receiver, 'listening');
-after(() => receiver.close());
-const receiverPort = (receiver.address() as AddressInfo).port;
+const receiver = createServer();
+const receiverPort = await listen(receiver);
 
 async function tokenStatus(clientId: string, secret: string): Promise<number> {
   const answer = await fetch(`${server.url}/api/v2/openid-connect/token`, {

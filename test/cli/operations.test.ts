@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/app.ts';
 import { sql } from '../../src/platform/db.ts';
 import { startTestApp } from '../support/app.ts';
 import { commandLine, tollgate } from '../support/command-line.ts';
-import { onServer, testDatabaseUrl } from '../support/database.ts';
+import { query, testDatabaseUrl } from '../support/database.ts';
 import { call, cards, createPayment, demoMerchant, paidPayment, payByCard } from '../support/merchant.ts';
 import { until } from '../support/server.ts';
 
@@ -133,7 +133,7 @@ test('the audit can be followed until it is enough', async () => {
 });
 
 test('a database that does not answer, is empty or is of an older version is named, with exit code 2', async () => {
-  await onServer(older, `delete from tollgate.migrations where name = '0006_operations'`);
+  await query(older, `delete from tollgate.migrations where name = '0006_operations'`);
   const outcomes = await Promise.all([
     tollgate({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }, 'client list'),
     tollgate({ DATABASE_URL: empty }, 'client list'),

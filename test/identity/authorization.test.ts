@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
-import { after, test } from 'node:test';
+import { connect } from 'node:net';
+import { test } from 'node:test';
 import type { UserId } from '../../src/identity/domain/user.ts';
 import { registerClient } from '../../src/identity/register-client.ts';
 import type { NewClient } from '../../src/identity/store/clients.ts';
@@ -13,6 +13,7 @@ import { sql } from '../../src/platform/db.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { startBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
+import { listen } from '../support/listen.ts';
 import {
   type Answer,
   authorizeUrl,
@@ -459,10 +460,8 @@ test('T11 markup in login_hint is shown as text, and the page stays usable', asy
 async function startPartner() {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<title>back</title>');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  after(() => server.close());
-  const redirectUri = `http://localhost:${(server.address() as AddressInfo).port}/callback`;
+  });
+  const redirectUri = `http://localhost:${await listen(server)}/callback`;
   const clientId = await addClient(service.db, { redirectUris: [redirectUri] });
   return { client_id: clientId, redirect_uri: redirectUri, scope: 'openid' };
 }

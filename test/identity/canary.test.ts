@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import type { UserId } from '../../src/identity/domain/user.ts';
 import { createUser } from '../../src/identity/users.ts';
@@ -11,6 +9,7 @@ import { deriveKey } from '../../src/platform/seal.ts';
 import { testDatabaseUrl } from '../support/database.ts';
 import { dumpTexts } from '../support/dump.ts';
 import { freePort } from '../support/free-port.ts';
+import { listen } from '../support/listen.ts';
 import {
   authorizeUrl,
   bearer,
@@ -40,9 +39,8 @@ const gateway = createServer((request, response) => {
     // A gateway that complains often repeats what it was given.
     response.end(body);
   });
-}).listen(0, '127.0.0.1');
-await once(gateway, 'listening');
-after(() => gateway.close());
+});
+const gatewayPort = await listen(gateway);
 
 const databaseUrl = await testDatabaseUrl();
 const db = openDatabase({ url: databaseUrl, poolSize: 2, onConnectionError: () => {} });
@@ -57,7 +55,7 @@ const server = await startServer({
   DATABASE_URL: databaseUrl,
   LOG_LEVEL: 'trace',
   SMS_SENDER: 'http',
-  SMS_HTTP_URL: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}/texts`,
+  SMS_HTTP_URL: `http://127.0.0.1:${gatewayPort}/texts`,
   ...settings,
 });
 after(async () => {

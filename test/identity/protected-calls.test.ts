@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHmac, createPrivateKey, generateKeyPairSync, sign, verify } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { type Claims, signJwt } from '../../src/identity/jwt.ts';
 import { changePhone, deactivateUser, mergeUsers } from '../../src/identity/users.ts';
 import { sql } from '../../src/platform/db.ts';
 import { startTestApp } from '../support/app.ts';
+import { listen } from '../support/listen.ts';
 import {
   type Answer,
   authorizeUrl,
@@ -45,10 +44,8 @@ const requests: string[] = [];
 const trap = createServer((request, response) => {
   requests.push(request.url ?? '');
   response.end('{}');
-}).listen(0, '127.0.0.1');
-await once(trap, 'listening');
-after(() => trap.close());
-const trapUrl = `http://127.0.0.1:${(trap.address() as AddressInfo).port}/keys`;
+});
+const trapUrl = `http://127.0.0.1:${await listen(trap)}/keys`;
 
 const profileUrl = '/api/v1/openid-connect/userinfo';
 const standardUrl = '/api/v2/openid-connect/userinfo';

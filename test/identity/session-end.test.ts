@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from 'prom-client';
@@ -15,8 +13,9 @@ import { endClientSession, endSession } from '../../src/identity/session-end.ts'
 import { sql } from '../../src/platform/db.ts';
 import { startJobs } from '../../src/platform/jobs.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { testDatabase } from '../support/database.ts';
+import { testDatabase, untilSomebodyWaits } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
+import { listen } from '../support/listen.ts';
 import {
   addClient,
   addSession,
@@ -55,11 +54,8 @@ async function startPartner(): Promise<{
       form: new URLSearchParams(Buffer.concat(chunks).toString()),
     });
     response.writeHead(answer.status, { location: '/elsewhere' }).end(answer.body);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  after(() => server.close());
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/logout?from=us`, calls, answer };
+  });
+  return { url: `http://127.0.0.1:${await listen(server)}/logout?from=us`, calls, answer };
 }
 
 const outgoing = { allowPrivate: true, timeoutMs: 2_000, maxResponseBytes: 1_000 };
@@ -157,7 +153,7 @@ test('what an exchange under way produces dies with the session that ends meanwh
   await db.transaction(async (tx) => {
     await tx.one(sql`select sid from identity.sessions where user_id = ${userId} and sid = ${sid} for share`);
     ended = endSession(db, { userId, sid, reason: 'logout', at: now() });
-    await untilSomebodyWaits();
+    await untilSomebodyWaits(db);
     await tx.run(sql`
       insert into identity.client_sessions (user_id, sid, client_id, scopes, created_at)
       values (${userId}, ${sid}, ${clientId}, '{}', ${now()})`);
@@ -173,14 +169,6 @@ test('what an exchange under way produces dies with the session that ends meanwh
   assert.deepEqual([liveClients, liveGrants], [[], []]);
   assert.equal((await queuedNotices(db, [sid])).length, 1);
 });
-
-async function untilSomebodyWaits(): Promise<void> {
-  const waiting = () =>
-    db.one<{ count: number }>(sql`
-      select count(*)::int as count from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`);
-  while ((await waiting()).count === 0);
-}
 
 test("a revocation ends one client's part and tells nobody, then or later", async () => {
   const userId = newUserId();

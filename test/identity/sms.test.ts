@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { inspect, promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
@@ -13,6 +10,7 @@ import { createSmsSender, type SmsConfig, SmsFailed, type SmsSender } from '../.
 import { createSmppSender } from '../../src/identity/sms/smpp.ts';
 import { type SmppPdu, type SmppSession, smpp } from '../../src/identity/sms/smpp-library.ts';
 import { createLogger } from '../../src/platform/log.ts';
+import { makeCertificate } from '../support/certificate.ts';
 import { fixture } from '../support/fixture.ts';
 import { freePort } from '../support/free-port.ts';
 
@@ -549,26 +547,8 @@ test('an address that is not of SMPP is refused at the start', () => {
   }
 });
 
-// The certificate is for localhost, signed by itself, and made for this run: no key lies in the repository.
-const certificate = makeCertificate();
+const certificate = makeCertificate('localhost');
 const withCertificate = certificate ? {} : { skip: 'the openssl command is missing: TLS IS NOT TESTED HERE' };
-after(() => certificate && rmSync(certificate.folder, { recursive: true }));
-
-function makeCertificate(): { folder: string; file: string; key: string; cert: string } | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-smpp-'));
-  const [keyFile, file] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const output = ['-nodes', '-keyout', keyFile, '-out', file, '-days', '2'];
-  try {
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...output, ...subject], {
-      stdio: 'ignore',
-    });
-    return { folder, file, key: readFileSync(keyFile, 'utf8'), cert: readFileSync(file, 'utf8') };
-  } catch {
-    rmSync(folder, { recursive: true });
-    return undefined;
-  }
-}
 
 test(
   'over TLS the password goes only to a gateway whose certificate is trusted',

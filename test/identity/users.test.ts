@@ -24,7 +24,7 @@ import {
 } from '../../src/identity/users.ts';
 import { sql } from '../../src/platform/db.ts';
 import { deriveKey } from '../../src/platform/seal.ts';
-import { testDatabase } from '../support/database.ts';
+import { testDatabase, untilSomebodyWaits } from '../support/database.ts';
 import { addClient, addSession, queuedNotices, sessionState } from '../support/sessions.ts';
 
 const { db } = await testDatabase();
@@ -295,7 +295,7 @@ test('a deactivation waits for the login under way and ends its session too', as
   const sid = await db.transaction(async (tx) => {
     await findOrCreateUserByPhone(tx, deps, phone);
     deactivated = deactivateUser(deps, { userId, actor });
-    await untilSomebodyWaits();
+    await untilSomebodyWaits(db);
     const made = randomUUID();
     await tx.run(sql`
       insert into identity.sessions
@@ -306,14 +306,6 @@ test('a deactivation waits for the login under way and ends its session too', as
   assert.equal(await deactivated, true);
   assert.equal((await sessionState(db, sid)).reason, 'deactivated');
 });
-
-async function untilSomebodyWaits(): Promise<void> {
-  const waiting = () =>
-    db.one<{ count: number }>(sql`
-      select count(*)::int as count from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`);
-  while ((await waiting()).count === 0);
-}
 
 test('a changed number frees the old one, logs in with the new one and ends all sessions', async () => {
   const [oldPhone, phone, taken] = [newPhone(), newPhone(), newPhone()];

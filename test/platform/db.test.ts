@@ -3,11 +3,11 @@ import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type Database, isDatabaseAway, openDatabase, sql } from '../../src/platform/db.ts';
-import { onServer, testDatabase } from '../support/database.ts';
+import { query, testDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 
 const { url, db } = await testDatabase();
-await onServer(url, 'create table notes (id int primary key, body text not null)');
+await query(url, 'create table notes (id int primary key, body text not null)');
 
 let lastId = 0;
 const newId = () => ++lastId;

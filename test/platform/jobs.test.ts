@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from '../../src/platform/db.ts';
 import { addJob, type Job, type RunningJobs, startJobs } from '../../src/platform/jobs.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { onServer, serverUrl, testDatabase } from '../support/database.ts';
+import { query, serverUrl, testDatabase } from '../support/database.ts';
 
 const { url, db } = await testDatabase();
 
@@ -398,12 +398,12 @@ test('a job that runs while the connections are lost is finished, and is not lef
 /** Lets nobody into the database while it runs, as a restart would. */
 async function whileAway(work: () => Promise<void>): Promise<void> {
   const name = new URL(url).pathname.slice(1);
-  await onServer(serverUrl(), `alter database ${name} allow_connections false`);
+  await query(serverUrl(), `alter database ${name} allow_connections false`);
   try {
     await endAllJobConnections();
     await work();
   } finally {
-    await onServer(serverUrl(), `alter database ${name} allow_connections true`);
+    await query(serverUrl(), `alter database ${name} allow_connections true`);
   }
 }
 

@@ -12,8 +12,9 @@ import { addJob, startJobs } from '../../src/platform/jobs.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { type Migration, migrate, readMigrations } from '../../src/platform/migrate.ts';
 import { StartRefused } from '../../src/platform/start-refused.ts';
-import { onServer, serverUrl, testDatabaseUrl } from '../support/database.ts';
+import { query, testDatabaseUrl } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
+import { lesserRole } from '../support/lesser-role.ts';
 
 const shipped = readMigrations(new URL('migrations/', packageRoot));
 
@@ -32,15 +33,6 @@ function migrationsOf(files: Record<string, string>): Migration[] {
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  return client
-    .query(text)
-    .then(({ rows }) => rows)
-    .finally(() => client.end());
 }
 
 const appliedIn = (url: string) => query(url, 'select name from tollgate.migrations order by name');
@@ -72,28 +64,8 @@ const withTables = [
   }),
 ];
 
-/** A role that can log in and owns nothing, on a database that the owner has migrated for it. */
-async function lesserRole(name: string): Promise<{ owner: string; server: string }> {
-  const password = randomBytes(12).toString('hex');
-  const quoted = pg.escapeIdentifier(name);
-  await onServer(serverUrl(), `create role ${quoted} login password '${password}'`);
-  // Registered before the database's own end, so it runs first: what the role was granted goes with it.
-  let owner = '';
-  after(async () => {
-    await onServer(owner, `drop owned by ${quoted}`);
-    await onServer(serverUrl(), `drop role ${quoted}`);
-  });
-  owner = await testDatabaseUrl({ empty: true });
-  const server = new URL(owner);
-  server.username = encodeURIComponent(name);
-  server.password = password;
-  await applyTo(owner, withTables, server.href);
-  return { owner, server: server.href };
-}
-
-const roleName = () => `server_${randomBytes(6).toString('hex')}`;
 // Made before the first test: the runner may take a file that waits in its middle for finished.
-const lesser = await lesserRole(roleName());
+const lesser = await lesserRole(withTables);
 const db = openServerPool(lesser.server);
 
 function openServerPool(url: string): Database {
@@ -293,7 +265,7 @@ test('a table that becomes append-only later loses the rights it had', async () 
         for each row execute function checkout.test_refuse()`,
     }),
   ];
-  const { owner, server } = await lesserRole(roleName());
+  const { owner, server } = await lesserRole(withTables);
   await query(server, 'update checkout.test_orders set total = 0');
   await applyTo(owner, turned, server);
   await assert.rejects(query(server, 'update checkout.test_orders set total = 0'), { code: deniedCode });
@@ -354,7 +326,10 @@ test('two nodes that start together under the lesser role both get what they nee
 });
 
 test('the name of the lesser role may be any that PostgreSQL allows', async () => {
-  const { server } = await lesserRole(`o'Brien "100%" $grants$ ${randomBytes(4).toString('hex')}`);
+  const { server } = await lesserRole(
+    withTables,
+    `o'Brien "100%" $grants$ ${randomBytes(4).toString('hex')}`,
+  );
   await query(server, 'select * from checkout.test_orders');
 });
 
@@ -373,7 +348,7 @@ test('the lesser role cannot migrate a database by itself', async () => {
 });
 
 test('two server roles on one database both do jobs, whichever was migrated for last', async () => {
-  const { owner, server } = await lesserRole(roleName());
+  const { owner, server } = await lesserRole(withTables);
   const other = new URL(owner);
   Object.assign(other, {
     username: new URL(lesser.server).username,
@@ -385,7 +360,7 @@ test('two server roles on one database both do jobs, whichever was migrated for 
     await query(url, job);
     assert.ok((await query(url, 'select id from graphile_worker._private_jobs')).length > 0);
   }
-  await onServer(owner, `drop owned by ${pg.escapeIdentifier(other.username)}`);
+  await query(owner, `drop owned by ${pg.escapeIdentifier(other.username)}`);
 });
 
 test('a further start under the lesser role waits for nobody who works with the tables', async () => {

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import {
@@ -18,6 +15,7 @@ import {
   OutgoingRefused,
   type Resolve,
 } from '../../src/platform/outgoing.ts';
+import { makeCertificate } from '../support/certificate.ts';
 import { fixture } from '../support/fixture.ts';
 
 const production: OutgoingPolicy = { allowPrivate: false, timeoutMs: 5_000, maxResponseBytes: 1_000 };
@@ -527,26 +525,8 @@ test('a receiver that speaks no TLS, or closes during the handshake, fails as tl
   await assertFailed(get(`https://127.0.0.1:${closing}/`), 'tls');
 });
 
-// The certificate is for hooks.example, signed by itself, and made for this run: no key lies in the repository.
-const certificate = makeCertificate();
+const certificate = makeCertificate('hooks.example');
 const withCertificate = certificate ? {} : { skip: 'the openssl command is missing: TLS IS NOT TESTED HERE' };
-after(() => certificate && rmSync(certificate.folder, { recursive: true }));
-
-function makeCertificate(): { folder: string; file: string; key: Buffer; cert: Buffer } | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'));
-  const [keyFile, file] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const subject = ['-subj', '/CN=hooks.example', '-addext', 'subjectAltName=DNS:hooks.example'];
-  const output = ['-nodes', '-keyout', keyFile, '-out', file, '-days', '2'];
-  try {
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...output, ...subject], {
-      stdio: 'ignore',
-    });
-    return { folder, file, key: readFileSync(keyFile), cert: readFileSync(file) };
-  } catch {
-    rmSync(folder, { recursive: true });
-    return undefined;
-  }
-}
 
 async function listenTls(): Promise<{ port: number; names: string[]; hosts: (string | undefined)[] }> {
   assert.ok(certificate);

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { after } from 'node:test';
 import pg from 'pg';
-import { type Database, openDatabase } from '../../src/platform/db.ts';
+import { type Database, openDatabase, sql } from '../../src/platform/db.ts';
 
 const templateName = 'tollgate_template';
 
 /** The empty, not yet migrated template; every test file then works on a copy of its own. */
 export async function createTemplate(serverUrl: string): Promise<string> {
-  await onServer(serverUrl, `create database ${templateName}`);
+  await query(serverUrl, `create database ${templateName}`);
   return withDatabase(serverUrl, templateName);
 }
 
@@ -22,8 +22,8 @@ export async function testDatabase(): Promise<{ url: string; db: Database }> {
 export async function testDatabaseUrl(options: { empty?: boolean } = {}): Promise<string> {
   const server = serverUrl();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await onServer(server, `create database ${name}${options.empty ? '' : ` template ${templateName}`}`);
-  after(() => onServer(server, `drop database if exists ${name} with (force)`));
+  await query(server, `create database ${name}${options.empty ? '' : ` template ${templateName}`}`);
+  after(() => query(server, `drop database if exists ${name} with (force)`));
   return withDatabase(server, name);
 }
 
@@ -33,14 +33,28 @@ export function serverUrl(): string {
   return url;
 }
 
-export async function onServer(url: string, statement: string): Promise<void> {
+/** One statement, on a connection of its own. */
+export async function query<Row extends pg.QueryResultRow = Record<string, unknown>>(
+  url: string,
+  statement: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    return (await client.query<Row>(statement, values)).rows;
   } finally {
     await client.end();
   }
+}
+
+/** Until a statement waits for a lock that another transaction holds. */
+export async function untilSomebodyWaits(db: Database): Promise<void> {
+  const waiting = () =>
+    db.one<{ count: number }>(sql`
+      select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`);
+  while ((await waiting()).count === 0);
 }
 
 function withDatabase(serverUrl: string, name: string): string {

@@ -68,6 +68,9 @@ export function call(
   });
 }
 
+/** Why a call was refused. */
+export const codeOf = (answer: Answer) => answer.json<{ code?: string }>().code;
+
 export async function createPayment(
   service: TestApp,
   changes: object = {},

@@ -140,6 +140,17 @@ export async function signIn({ page, script }: Pick<Tabs, 'page' | 'script'>, ph
 
 export const walletLink = (page: Page) => page.locator('a.wallet');
 
+/** From the payment page through the login to the page that asks whether to pay from the wallet. */
+export async function openWallet(
+  tabs: Pick<Tabs, 'page' | 'script'>,
+  payment: PaymentAnswer,
+  phone: string,
+): Promise<void> {
+  await tabs.page.goto(linkOf(payment));
+  await walletLink(tabs.page).click();
+  await signIn(tabs, phone);
+}
+
 export const confirmButton = (page: Page) =>
   page.locator('form[action*="/wallet/confirm"] button[type=submit]');
 

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { after } from 'node:test';
 import { deliver, takeDue } from '../../src/webhooks/deliver.ts';
 import type { WebhookDeps } from '../../src/webhooks/deps.ts';
 import type { Claim } from '../../src/webhooks/store/queue.ts';
 import type { TestApp } from './app.ts';
+import { listen } from './listen.ts';
 import { call, demoMerchant } from './merchant.ts';
 
 export type Received = {
@@ -54,15 +52,9 @@ export async function startReceiver(): Promise<Receiver> {
     };
     receiver.received.push(received);
     await receiver.answer(received, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  after(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const { port } = server.address() as AddressInfo;
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${port}/hooks`,
+    url: `http://127.0.0.1:${await listen(server)}/hooks`,
     received: [],
     answer: answering(200),
     mostAtOnce: 0,

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { after } from 'node:test';
+import { listen } from './listen.ts';
 
 export type Shop = {
   origin: string;
@@ -20,12 +18,6 @@ export async function startShop(host = '127.0.0.1'): Promise<Shop> {
       .writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
       .end('<!doctype html><html lang="en"><title>Shop</title><link rel="icon" href="data:,"><h1>Shop</h1>');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const origin = `http://${host}:${(server.address() as AddressInfo).port}`;
+  const origin = `http://${host}:${await listen(server)}`;
   return { origin, returnUrl: `${origin}/thanks?basket=7`, arrivals };
 }

@@ -1,10 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { after } from 'node:test';
 import type { NewClient } from '../../src/identity/store/clients.ts';
 import type { TestApp } from './app.ts';
+import { listen } from './listen.ts';
 import { authorizeUrl, claimsOf, newPkce, type Pkce, type Tokens } from './partner.ts';
 import { addClient } from './sessions.ts';
 
@@ -116,13 +115,7 @@ export async function startWebPartner(host = '127.0.0.1'): Promise<WebPartner> {
   const server = createServer((request, response) => {
     answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const origin = `http://${host}:${(server.address() as AddressInfo).port}`;
+  const origin = `http://${host}:${await listen(server)}`;
 
   return {
     origin,

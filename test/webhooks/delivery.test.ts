@@ -7,23 +7,17 @@ import { takeDue } from '../../src/webhooks/deliver.ts';
 import { startDelivering } from '../../src/webhooks/delivery-loop.ts';
 import type { WebhookDeps } from '../../src/webhooks/deps.ts';
 import { startTestApp } from '../support/app.ts';
-import {
-  addMerchant,
-  call,
-  liftRequestRate,
-  type PaymentAnswer,
-  type TestMerchant,
-} from '../support/merchant.ts';
+import { addMerchant, call, liftRequestRate, type PaymentAnswer } from '../support/merchant.ts';
 import {
   addEndpoint,
   answering,
   deliverAllDue,
   type EndpointAnswer,
   type Received,
-  type Receiver,
   startReceiver,
 } from '../support/receiver.ts';
 import { until } from '../support/server.ts';
+import { type Delivery, openWebhookShop, type WebhookShop } from '../support/webhook-shop.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -42,46 +36,7 @@ await liftRequestRate(service);
 const deps = service.areas.webhooks;
 const { clock, db } = service;
 
-type Delivery = {
-  eventId: string;
-  attempt: number;
-  at: string;
-  result: string;
-  responseStatus: number | null;
-  responseBody: string | null;
-  detail: string | null;
-  nextAttemptAt: string | null;
-};
-
-type Shop = TestMerchant & {
-  receiver: Receiver;
-  endpoint: EndpointAnswer;
-  pay(): Promise<PaymentAnswer>;
-  send(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): ReturnType<typeof call>;
-  deliveries(query?: string): Promise<Delivery[]>;
-  shown(): Promise<EndpointAnswer>;
-};
-
-/** A merchant of its own for each test, with a receiver of its own. */
-async function openShop(events: string[] = ['*']): Promise<Shop> {
-  const merchant = await addMerchant(service);
-  const { authorization } = merchant;
-  const receiver = await startReceiver();
-  const endpoint = await addEndpoint(service, { url: receiver.url, events }, authorization);
-  const path = `/v1/webhook-endpoints/${endpoint.id}`;
-  const send: Shop['send'] = (method, url, body) =>
-    call(service, method, url, { authorization, ...(body ? { body } : {}) });
-  return {
-    ...merchant,
-    receiver,
-    endpoint,
-    send,
-    pay: async () => (await send('POST', '/v1/payments', merchant.order)).json<PaymentAnswer>(),
-    deliveries: async (query = '') =>
-      (await send('GET', `${path}/deliveries?limit=100${query}`)).json<{ items: Delivery[] }>().items,
-    shown: async () => (await send('GET', path)).json<EndpointAnswer>(),
-  };
-}
+const openShop = (events?: string[]) => openWebhookShop(service, events);
 
 /** Runs the clock from one due delivery to the next, until the given time has passed. */
 async function passTime(ms: number, using: WebhookDeps = deps): Promise<void> {
@@ -272,7 +227,7 @@ test('fifty events of one payment arrive in order although every third attempt f
 });
 
 /** More versions than a payment goes through in a test: their events are written as a change writes them. */
-async function historyOf(id: string, shop: Shop, more: number): Promise<{ rows: number }> {
+async function historyOf(id: string, shop: WebhookShop, more: number): Promise<{ rows: number }> {
   for (let sequence = 2; sequence <= more + 1; sequence++) {
     const eventId = deps.newId();
     const payload = JSON.stringify({

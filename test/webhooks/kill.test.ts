@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { randomBytes, randomUUID } from 'node:crypto';
-import { after, test } from 'node:test';
-import pg from 'pg';
-import { packageRoot } from '../../src/app.ts';
-import { migrate, readMigrations } from '../../src/platform/migrate.ts';
-import { onServer, serverUrl, testDatabaseUrl } from '../support/database.ts';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { query, testDatabaseUrl } from '../support/database.ts';
+import { lesserRole } from '../support/lesser-role.ts';
 import { basic, cardFormOf, cards, order, type PaymentAnswer } from '../support/merchant.ts';
 import { answering, type EndpointAnswer, type Receiver, startReceiver } from '../support/receiver.ts';
 import { type OwnServer, startOwnServer, until } from '../support/server.ts';
@@ -121,24 +119,6 @@ test('a server under the lesser role of the database delivers, and keeps its log
   );
 });
 
-async function lesserRole(): Promise<{ owner: string; server: string }> {
-  const name = `server_${randomBytes(6).toString('hex')}`;
-  const password = randomBytes(12).toString('hex');
-  await onServer(serverUrl(), `create role ${name} login password '${password}'`);
-  let owner = '';
-  after(async () => {
-    await onServer(owner, `drop owned by ${name}`);
-    await onServer(serverUrl(), `drop role ${name}`);
-  });
-  owner = await testDatabaseUrl({ empty: true });
-  const server = new URL(owner);
-  server.username = name;
-  server.password = password;
-  const migrations = readMigrations(new URL('migrations/', packageRoot));
-  await migrate({ ownerUrl: owner, serverUrl: server.href, migrations, log: () => {} });
-  return { owner, server: server.href };
-}
-
 /** Lets the half minute pass in which a delivery belongs to whoever took it. */
 async function release(url: string): Promise<void> {
   await query(url, `update webhooks.queue set lease_until = now() where lease_until is not null`);
@@ -147,14 +127,4 @@ async function release(url: string): Promise<void> {
 async function waiting(url: string): Promise<number> {
   const [row] = await query<{ rows: number }>(url, 'select count(*)::int as rows from webhooks.queue');
   return row?.rows ?? 0;
-}
-
-async function query<Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Row>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }

@@ -4,21 +4,15 @@ import { sql } from '../../src/platform/db.ts';
 import { deriveKey } from '../../src/platform/seal.ts';
 import { deliver, takeDue } from '../../src/webhooks/deliver.ts';
 import { startTestApp } from '../support/app.ts';
-import {
-  addMerchant,
-  call,
-  liftRequestRate,
-  type PaymentAnswer,
-  type TestMerchant,
-} from '../support/merchant.ts';
+import { liftRequestRate } from '../support/merchant.ts';
 import {
   addEndpoint,
   answering,
   deliverAllDue,
   type EndpointAnswer,
-  type Receiver,
   startReceiver,
 } from '../support/receiver.ts';
+import { openWebhookShop, type WebhookShop } from '../support/webhook-shop.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -29,33 +23,10 @@ const { clock, db } = service;
 const deps = service.areas.webhooks;
 clock.set(new Date());
 
-type Shop = TestMerchant & {
-  receiver: Receiver;
-  endpoint: EndpointAnswer;
-  path: string;
-  send(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): ReturnType<typeof call>;
-  pay(): Promise<PaymentAnswer>;
-};
-
-async function openShop(): Promise<Shop> {
-  const merchant = await addMerchant(service);
-  const { authorization } = merchant;
-  const receiver = await startReceiver();
-  const endpoint = await addEndpoint(service, { url: receiver.url }, authorization);
-  const send: Shop['send'] = (method, url, body) =>
-    call(service, method, url, { authorization, ...(body ? { body } : {}) });
-  return {
-    ...merchant,
-    receiver,
-    endpoint,
-    path: `/v1/webhook-endpoints/${endpoint.id}`,
-    send,
-    pay: async () => (await send('POST', '/v1/payments', merchant.order)).json<PaymentAnswer>(),
-  };
-}
+const openShop = () => openWebhookShop(service);
 
 /** As many objects as asked for, each with events 1 to `each`, written as a change writes them, a few at a time. */
-async function addEvents(shop: Shop, objects: number, each: number): Promise<void> {
+async function addEvents(shop: WebhookShop, objects: number, each: number): Promise<void> {
   const ids = [deps.newId(), deps.newId()];
   for (let from = 1; from <= objects; from += 250) {
     const to = Math.min(objects, from + 249);
@@ -71,7 +42,7 @@ async function addEvents(shop: Shop, objects: number, each: number): Promise<voi
 
 type Queue = { rows: number; objects: number; due: number; dueFirsts: number };
 
-async function queueOf(shop: Shop): Promise<Queue> {
+async function queueOf(shop: WebhookShop): Promise<Queue> {
   return db.one<Queue>(sql`
     select count(*)::int as rows, count(distinct object_id)::int as objects,
       (count(*) filter (where due_at <= ${clock.now()}))::int as due,
@@ -82,7 +53,7 @@ async function queueOf(shop: Shop): Promise<Queue> {
     ) q`);
 }
 
-const sequencesOf = (shop: Shop) =>
+const sequencesOf = (shop: WebhookShop) =>
   shop.receiver.received.splice(0).map(({ event }) => Number(event.sequence));
 
 test('after a replay only the first event of each object is due, whatever waited before', async () => {
@@ -199,9 +170,7 @@ test('an endpoint with a long queue is enabled at once, and its queue begins ane
   assert.ok(claim);
   assert.equal(claim.attempts, 1);
   await deliver(deps, claim);
-  const { items } = (await shop.send('GET', `${shop.path}/deliveries`)).json<{
-    items: { result: string; attempt: number }[];
-  }>();
+  const items = await shop.deliveries();
   assert.deepEqual(
     items.map(({ result, attempt }) => [result, attempt]),
     [['failed', 1]],
@@ -259,7 +228,7 @@ test('an event whose work began before a disabling and ended after it is found b
   const begunAt = clock.now();
   clock.move(59_000);
   await shop.send('PATCH', shop.path, { status: 'disabled' });
-  const { disabledAt } = (await shop.send('GET', shop.path)).json<EndpointAnswer>();
+  const { disabledAt } = await shop.shown();
   await db.run(sql`
     insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
     values (${shop.merchantId}, ${late}, 1, ${late}, 'payment.updated', ${payload}, ${begunAt})`);
@@ -284,7 +253,7 @@ test('what is heard late from a former address says nothing about the new one', 
   };
   await shop.pay();
   await deliverAllDue(deps);
-  const shown = (await shop.send('GET', shop.path)).json<EndpointAnswer>();
+  const shown = await shop.shown();
   assert.deepEqual([shown.status, shown.url, shown.failingSince], ['enabled', moved.url, null]);
   clock.move(10_000);
   await deliverAllDue(deps);
@@ -293,7 +262,7 @@ test('what is heard late from a former address says nothing about the new one', 
   moved.answer = answering(410);
   await shop.pay();
   await deliverAllDue(deps);
-  assert.equal((await shop.send('GET', shop.path)).json<EndpointAnswer>().disabledReason, 'gone');
+  assert.equal((await shop.shown()).disabledReason, 'gone');
 });
 
 test('three days of failures at a former address do not disable the new one', async () => {
@@ -319,7 +288,7 @@ test('three days of failures at a former address do not disable the new one', as
   const [claim] = await takeDue(deps, 1);
   assert.ok(claim);
   await deliver(settling, claim);
-  assert.equal((await shop.send('GET', shop.path)).json<EndpointAnswer>().status, 'enabled');
+  assert.equal((await shop.shown()).status, 'enabled');
 });
 
 test('endpoints that do not answer leave a place to the others of their owner', async () => {
@@ -354,19 +323,13 @@ test('a delivery that cannot even be sent is in the log, and is tried again afte
     secretsKey: deriveKey('another secret than that of the service', 'webhook secrets'),
   };
   await deliverAllDue(withWrongKey);
-  const { items } = (await shop.send('GET', `${shop.path}/deliveries`)).json<{
-    items: { result: string; detail: string; nextAttemptAt: string | null }[];
-  }>();
+  const items = await shop.deliveries();
   assert.deepEqual(
     items.map(({ result, detail }) => [result, detail]),
     [['failed', 'It was not sent, because of a fault on our side.']],
   );
   assert.ok(items[0]?.nextAttemptAt);
-  assert.equal(
-    (await shop.send('GET', shop.path)).json<EndpointAnswer>().failingSince,
-    null,
-    'it is not to blame',
-  );
+  assert.equal((await shop.shown()).failingSince, null, 'it is not to blame');
   assert.match(service.logLines.join(''), /webhook could not be sent/);
   clock.move(10_000);
   await deliverAllDue(deps);

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { problems } from '../../platform/openapi.ts';
-import { PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
+import { PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import { listEvents } from '../store/events.ts';
 import { EventJson } from './json.ts';
@@ -28,7 +28,7 @@ const schema = {
     { additionalProperties: false },
   ),
   response: {
-    200: Type.Object({ items: Type.Array(EventJson), nextCursor: Type.Union([Type.String(), Type.Null()]) }),
+    200: PageJson(EventJson),
     ...problems,
   },
 };

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { problems } from '../../platform/openapi.ts';
-import { PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
+import { PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import { listPayments } from '../store/payments.ts';
@@ -23,10 +23,7 @@ const schema = {
     { additionalProperties: false },
   ),
   response: {
-    200: Type.Object({
-      items: Type.Array(PaymentJson),
-      nextCursor: Type.Union([Type.String(), Type.Null()]),
-    }),
+    200: PageJson(PaymentJson),
     ...problems,
   },
 };

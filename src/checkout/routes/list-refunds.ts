@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { problems } from '../../platform/openapi.ts';
-import { PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
+import { PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import type { RefundId } from '../domain/refund.ts';
@@ -24,7 +24,7 @@ const schema = {
     { additionalProperties: false },
   ),
   response: {
-    200: Type.Object({ items: Type.Array(RefundJson), nextCursor: Type.Union([Type.String(), Type.Null()]) }),
+    200: PageJson(RefundJson),
     ...problems,
   },
 };

@@ -1,14 +1,9 @@
 import { type Queryable, sql } from '../../platform/db.ts';
+import type { MerchantSettings } from '../domain/merchant-terms.ts';
 import type { Theme } from '../domain/theme.ts';
 
-export type Merchant = {
+export type Merchant = MerchantSettings & {
   merchantId: string;
-  name: string;
-  returnUrlOrigins: string[];
-  feeBasisPoints: number;
-  feeFixed: bigint;
-  balanceFloor: bigint;
-  requestsPerSecond: number;
   logo: string | null;
   accent: string | null;
   disabledAt: Date | null;

@@ -1,21 +1,7 @@
 import { Type } from 'typebox';
+import { ProblemJson } from '../../platform/openapi.ts';
 
 export const bearerSecurity = [{ bearer: [] }];
-
-/** RFC 9457, as every problem document of ours. */
-export const ProblemJson = Type.Object(
-  {
-    type: Type.String(),
-    title: Type.String(),
-    status: Type.Integer(),
-    detail: Type.Optional(Type.String()),
-    code: Type.String(),
-    requestId: Type.String(),
-    retryable: Type.Boolean(),
-    errors: Type.Optional(Type.Array(Type.Object({}, { additionalProperties: true }))),
-  },
-  { description: 'A problem document' },
-);
 
 export const bearerResponses = {
   400: { description: 'A body was sent, or the request is malformed', content: problem() },

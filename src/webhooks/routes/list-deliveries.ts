@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { problems } from '../../platform/openapi.ts';
-import { PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
+import { PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import { listDeliveries } from '../list-deliveries.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
@@ -22,10 +22,7 @@ const schema = {
     { additionalProperties: false },
   ),
   response: {
-    200: Type.Object({
-      items: Type.Array(DeliveryJson),
-      nextCursor: Type.Union([Type.String(), Type.Null()]),
-    }),
+    200: PageJson(DeliveryJson),
     ...problems,
   },
 };
