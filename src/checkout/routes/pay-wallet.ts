@@ -4,6 +4,7 @@ import { createCookies } from '../../platform/cookies.ts';
 import { queryOf } from '../../platform/form.ts';
 import { languages } from '../../platform/languages.ts';
 import { equalInConstantTime, seal, unseal } from '../../platform/seal.ts';
+import { answerInTime } from '../answer-in-time.ts';
 import { payByWallet } from '../attempt.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { Pending } from '../domain/payment.ts';
@@ -95,19 +96,22 @@ export const payWalletRoutes: FastifyPluginAsync<{
     if (!equalInConstantTime(Buffer.from(paying.csrf), Buffer.from(field('csrf')))) {
       return reply.redirect(pages.address(visit, '/wallet/confirm'), 303);
     }
-    try {
+    const pay = async () => {
       // Asked again, and not only when the page was shown: whoever has signed out since does not pay.
       await deps.walletSignIn.ownerOf(paying);
+      const where = { merchantId: payment.merchantId, paymentId: payment.id };
+      return (await payByWallet(deps, where, paying.userId, payment.attempts)) ? 'paid' : 'too little';
+    };
+    try {
+      return await orShowHowItStands(reply, here, async () => {
+        const result = await answerInTime(deps.log, pay());
+        if (result === 'too little') return show(reply, visit, paying);
+        if (result === 'paid') cookies.clear(reply, cookieOfPayment(visit.token));
+        return reply.redirect(here, 303);
+      });
     } catch (error) {
       return backWithNotice(reply, visit, error);
     }
-    return orShowHowItStands(reply, here, async () => {
-      const where = { merchantId: payment.merchantId, paymentId: payment.id };
-      const paid = await payByWallet(deps, where, paying.userId, payment.attempts);
-      if (!paid) return show(reply, visit, paying);
-      cookies.clear(reply, cookieOfPayment(visit.token));
-      return reply.redirect(here, 303);
-    });
   });
 
   async function show(reply: FastifyReply, visit: Visit & { payment: Pending }, paying: Paying) {
