@@ -71,17 +71,16 @@ const goodRequest: Record<string, string> = {
   code_challenge_method: 'S256',
 };
 
-/** Good words of OAuth in the wrong place, or almost good ones. */
-const nearWords = [
-  'plain',
-  's256',
-  'token',
-  'code token',
-  'id_token',
-  'profile',
-  'openid2',
-  'none',
-  'none login',
+/** What is almost good, and must not be taken. */
+const nearRequests: Record<string, string[]>[] = [
+  ...['plain', 's256', 'S256 ', ''].map((method) => ({ code_challenge_method: [method] })),
+  ...['token', 'code token', 'id_token', 'CODE'].map((type) => ({ response_type: [type] })),
+  ...['profile', 'openid2', 'OpenID', ''].map((scope) => ({ scope: [scope] })),
+  ...['none login', 'nothing'].map((prompt) => ({ prompt: [prompt] })),
+  ...['v', 'x'.repeat(42), 'x'.repeat(44), `${'x'.repeat(42)}=`].map((text) => ({ code_challenge: [text] })),
+  ...Object.keys(goodRequest)
+    .filter((name) => name !== 'client_id')
+    .map((name) => ({ [name]: [] })),
 ];
 
 const otherRedirects = [
@@ -155,7 +154,7 @@ const properties: Record<string, fc.IRawProperty<unknown, boolean>> = {
         anyText,
       ),
       fc.oneof(
-        fc.array(fc.oneof(anyText, fc.constantFrom(...otherRedirects, ...nearWords)), {
+        fc.array(fc.oneof(anyText, fc.constantFrom(...otherRedirects)), {
           minLength: 1,
           maxLength: 2,
         }),
@@ -177,6 +176,22 @@ const properties: Record<string, fc.IRawProperty<unknown, boolean>> = {
       assert.ok(checked.request.state && checked.request.scopes.includes('openid'));
       assert.ok(checked.request.scopes.every((scope) => client.scopes.includes(scope)));
       assert.ok([...parameters.values()].every((values) => values.length <= 1));
+    },
+  ),
+  'authorization request: what is almost good is refused': fc.property(
+    fc.constantFrom(...nearRequests),
+    (change) => {
+      const good = Object.entries(goodRequest).map(([name, value]) => [name, [value]] as const);
+      const check = (changes: Record<string, string[]>) =>
+        checkAuthorizationRequest(
+          new Map<string, readonly string[]>([...good, ...Object.entries(changes)]),
+          client,
+          {
+            nonceInsteadOfPkce: false,
+          },
+        ).kind;
+      assert.equal(check({}), 'ok');
+      assert.notEqual(check(change), 'ok');
     },
   ),
   'redirect URI: only https, this device or the scheme of an app is registered': fc.property(
