@@ -123,7 +123,7 @@ async function runRound(
   let over = false;
   const worker = (): Worker => ({ driver, random: random.fork(), isOver: () => over });
   const load = Promise.all([
-    ...Array.from({ length: shops }, () => runShop(worker())),
+    ...Array.from({ length: shops }, () => runShop(worker(), baseUrl)),
     ...Array.from({ length: people }, () => runPeople(worker(), baseUrl)),
   ]);
   let figures = '';
