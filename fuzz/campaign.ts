@@ -4,7 +4,7 @@ import type { Database } from '../src/platform/db.ts';
 import type { TestApp } from '../test/support/app.ts';
 import { arbitraryOf } from './arbitrary.ts';
 import { type Broken, breaksOf, isObject } from './break.ts';
-import { faultsOf, type Hidden, type Intent, isOverloaded } from './check.ts';
+import { faultsOf, type Hidden, type Intent } from './check.ts';
 import { type OpenApi, type Operation, operationsOf } from './document.ts';
 import { twists } from './hostile.ts';
 import { pageOperations } from './pages.ts';
@@ -45,7 +45,7 @@ export async function createCampaign(service: TestApp, options: { seed: number; 
       const answer = await send(base, request);
       countAnswer(count, answer);
       if (intent.kind === 'valid') world.learn(operation, answer);
-      for (const fault of faultsOf(operation, intent, answer, hidden)) {
+      for (const fault of faultsOf(operation, intent, { request, answer }, hidden)) {
         report(operation.name, `${fault} (${how})`, repeat, `${answer.status} ${answer.body}`);
       }
     } catch (error) {
@@ -68,7 +68,8 @@ export async function createCampaign(service: TestApp, options: { seed: number; 
 
   function readLog(operation: Operation, hidden: Hidden) {
     for (const line of service.logLines.splice(0)) {
-      if (/"level":"(error|fatal)"/.test(line))
+      // One that was answered with "not now" is a warning.
+      if (/"level":"(error|fatal)"|"level":"warn".*"err":/.test(line))
         report(operation.name, 'an error is logged', line.slice(0, 2000), '');
       const told = hidden.secrets.find((secret) => line.includes(secret));
       if (told) report(operation.name, 'a secret is logged', line, '');
@@ -100,7 +101,7 @@ export async function createCampaign(service: TestApp, options: { seed: number; 
 }
 
 function countAnswer(count: Count | undefined, answer: Answer) {
-  const kind = isOverloaded(answer) ? 'overload' : `${Math.floor(answer.status / 100)}xx`;
+  const kind = `${Math.floor(answer.status / 100)}xx`;
   if (count) count.answers[kind] = (count.answers[kind] ?? 0) + 1;
 }
 

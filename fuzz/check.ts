@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { canary, isObject } from './break.ts';
 import { accepts, type Operation, type Schema } from './document.ts';
-import type { Answer } from './request.ts';
+import type { Answer, Request } from './request.ts';
 import { shopOrigin } from './world.ts';
 
 /** What was done to a request, and so what its answer must be like. */
@@ -13,25 +14,26 @@ export type Intent =
 export type Hidden = { names: string[]; secrets: string[] };
 
 /** Everything that is wrong with an answer, in sentences; mostly none. */
-export function faultsOf(operation: Operation, intent: Intent, answer: Answer, hidden: Hidden): string[] {
+export function faultsOf(
+  operation: Operation,
+  intent: Intent,
+  { request, answer }: { request: Request; answer: Answer },
+  hidden: Hidden,
+): string[] {
   return [
     ...statusFaults(operation, intent, answer),
     ...bodyFaults(operation, intent, answer),
     ...headerFaults(answer),
+    ...secretsIn(answer, hidden),
     ...(answer.status >= 400 ? leaks(answer, hidden) : []),
     ...returnFaults(answer),
+    ...echoFaults(operation, request, answer),
     ...(intent.kind === 'broken' ? namingFaults(operation, intent.pointer, answer) : []),
   ];
 }
 
-/** Sent away for now, and told when to come back: allowed, and counted apart. */
-export function isOverloaded(answer: Answer): boolean {
-  return answer.status === 503 && answer.headers['retry-after'] !== undefined;
-}
-
 function statusFaults(operation: Operation, intent: Intent, answer: Answer): string[] {
   const { status } = answer;
-  if (isOverloaded(answer)) return [];
   if (status >= 500) return [`it is answered with ${status}`];
   if (intent.kind === 'hostile') {
     const expected = status === 429 || intent.expected.includes(status);
@@ -64,9 +66,12 @@ function bodyFaults(operation: Operation, intent: Intent, answer: Answer): strin
 }
 
 function readBody(answer: Answer): unknown {
-  if (!answer.type.endsWith('json')) return answer.body;
+  return answer.type.endsWith('json') ? readJson(answer.body) : answer.body;
+}
+
+function readJson(text: string): unknown {
   try {
-    return JSON.parse(answer.body);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
@@ -102,6 +107,19 @@ function returnFaults(answer: Answer): string[] {
   return ['a payment leads back to an address that is not registered'];
 }
 
+/** Whatever an answer tells again of what was asked, it tells as it was asked: `1.5` must not become `1.50`. */
+function echoFaults({ path }: Operation, request: Request, answer: Answer): string[] {
+  if (answer.status >= 300 || answer.type !== 'application/json') return [];
+  const [asked, told] = [readJson(request.body?.toString() ?? ''), readBody(answer)];
+  if (!isObject(asked) || !isObject(told)) return [];
+  const again: Record<string, unknown> = path.endsWith('/capture') ? { amount: told.capturedAmount } : told;
+  // Of the way to pay more is told than was asked.
+  const names = Object.keys(asked).filter((name) => name in again && name !== 'confirmation');
+  return names
+    .filter((name) => !isDeepStrictEqual(asked[name], again[name]))
+    .map((name) => `${name} is answered otherwise than it was asked`);
+}
+
 function headerFaults({ status, headers }: Answer): string[] {
   const needed = ['x-request-id', 'cache-control'];
   // What is refused before there is a request has these two alone.
@@ -114,8 +132,13 @@ function headerFaults({ status, headers }: Answer): string[] {
 const traces =
   /node_modules|\.tsx?\b|\bat \S+ \(|\/src\/|\/dist\/|select .+ from|insert into|syntax error|relation "|column "|violates|ECONN|TypeError|RangeError|undefined\b/i;
 
-function leaks({ body }: Answer, { names, secrets }: Hidden): string[] {
-  const found = [...names, ...secrets, canary].filter((text) => body.includes(text));
+/** Not even an answer that is no refusal tells them again. */
+function secretsIn({ body }: Answer, { secrets }: Hidden): string[] {
+  return secrets.filter((secret) => body.includes(secret)).map(() => 'the answer tells a secret');
+}
+
+function leaks({ body }: Answer, { names }: Hidden): string[] {
+  const found = [...names, canary].filter((text) => body.includes(text));
   const trace = traces.exec(body)?.[0];
   return [...found, ...(trace ? [trace] : [])].map((text) => `the answer tells ${JSON.stringify(text)}`);
 }

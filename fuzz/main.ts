@@ -40,7 +40,10 @@ try {
   const { url } = postgres;
   const migrations = readMigrations(new URL('migrations/', packageRoot));
   await migrate({ ownerUrl: url, serverUrl: url, migrations, log: () => {} });
-  const service = await openTestApp({ ...worldEnv, DATABASE_URL: url }, worldReplacements);
+  const service = await openTestApp(
+    { ...worldEnv, DATABASE_URL: url },
+    { ...worldReplacements, patient: true },
+  );
   try {
     await liftRequestRate(service);
     const campaign = await createCampaign(service, { seed, only: values.only });

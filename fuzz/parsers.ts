@@ -71,6 +71,18 @@ const goodRequest: Record<string, string> = {
   code_challenge_method: 'S256',
 };
 
+/** What is almost good, and must not be taken. */
+const nearRequests: Record<string, string[]>[] = [
+  ...['plain', 's256', 'S256 ', ''].map((method) => ({ code_challenge_method: [method] })),
+  ...['token', 'code token', 'id_token', 'CODE'].map((type) => ({ response_type: [type] })),
+  ...['profile', 'openid2', 'OpenID', ''].map((scope) => ({ scope: [scope] })),
+  ...['none login', 'nothing'].map((prompt) => ({ prompt: [prompt] })),
+  ...['v', 'x'.repeat(42), 'x'.repeat(44), `${'x'.repeat(42)}=`].map((text) => ({ code_challenge: [text] })),
+  ...Object.keys(goodRequest)
+    .filter((name) => name !== 'client_id')
+    .map((name) => ({ [name]: [] })),
+];
+
 const otherRedirects = [
   'https://rp.example/cb/',
   'https://RP.example/cb',
@@ -85,6 +97,10 @@ const otherRedirects = [
 
 const phone = '+994501234567';
 const currencies = fc.constantFrom('AZN', 'JPY', 'KWD', 'CLF', 'USD');
+/** An amount into which one more character has slipped. */
+const almostAmounts = fc
+  .tuple(fc.constantFrom('100.00', '1', '0.01', '12.345'), fc.nat(6), fc.constantFrom(...' \n\t+-0.,_e٣'))
+  .map(([text, at, more]) => text.slice(0, at) + more + text.slice(at));
 const cardNumbers = fc.constantFrom('4242424242424242', '5555555555554444', '378282246310005');
 const today = new Date('2026-06-15T00:00:00Z');
 
@@ -137,7 +153,13 @@ const properties: Record<string, fc.IRawProperty<unknown, boolean>> = {
         fc.constantFrom(...Object.keys(goodRequest), 'prompt', 'max_age', 'claims', 'request'),
         anyText,
       ),
-      fc.array(fc.oneof(anyText, fc.constantFrom(...otherRedirects)), { minLength: 1, maxLength: 2 }),
+      fc.oneof(
+        fc.array(fc.oneof(anyText, fc.constantFrom(...otherRedirects)), {
+          minLength: 1,
+          maxLength: 2,
+        }),
+        fc.constant([]),
+      ),
       { maxKeys: 3 },
     ),
     (changes) => {
@@ -149,7 +171,27 @@ const properties: Record<string, fc.IRawProperty<unknown, boolean>> = {
       assert.ok(client.redirectUris.includes(sentTo));
       if (checked.kind === 'redirect_error') return;
       assert.match(checked.request.codeChallenge ?? '', /^[\w-]{43}$/);
-      assert.ok([...parameters.values()].every((values) => values.length === 1));
+      assert.deepEqual(parameters.get('code_challenge_method'), ['S256']);
+      assert.deepEqual(parameters.get('response_type'), ['code']);
+      assert.ok(checked.request.state && checked.request.scopes.includes('openid'));
+      assert.ok(checked.request.scopes.every((scope) => client.scopes.includes(scope)));
+      assert.ok([...parameters.values()].every((values) => values.length <= 1));
+    },
+  ),
+  'authorization request: what is almost good is refused': fc.property(
+    fc.constantFrom(...nearRequests),
+    (change) => {
+      const good = Object.entries(goodRequest).map(([name, value]) => [name, [value]] as const);
+      const check = (changes: Record<string, string[]>) =>
+        checkAuthorizationRequest(
+          new Map<string, readonly string[]>([...good, ...Object.entries(changes)]),
+          client,
+          {
+            nonceInsteadOfPkce: false,
+          },
+        ).kind;
+      assert.equal(check({}), 'ok');
+      assert.notEqual(check(change), 'ok');
     },
   ),
   'redirect URI: only https, this device or the scheme of an app is registered': fc.property(
@@ -180,6 +222,14 @@ const properties: Record<string, fc.IRawProperty<unknown, boolean>> = {
       assert.equal(parsePhone(spelled, 'AZ'), phone);
     },
   ),
+  'phone: with any other sign in it, it is none': fc.property(
+    fc.nat(phone.length),
+    fc.constantFrom(...'aZo+;,#*@=&?:\'"<'),
+    (at, sign) => {
+      if (sign === '+' && at === 0) return;
+      assert.equal(parsePhone(phone.slice(0, at) + sign + phone.slice(at), 'AZ'), undefined);
+    },
+  ),
   'money: an amount is written as it is read': fc.property(
     fc.bigInt({ min: 1n, max: 999_999_999_999n }),
     currencies,
@@ -190,6 +240,7 @@ const properties: Record<string, fc.IRawProperty<unknown, boolean>> = {
     fc.oneof(
       anyText,
       fc.double().map(String),
+      almostAmounts,
       fc.stringMatching(/^[-+]?[0-9]{0,14}[.,]?[0-9]{0,5}(e[0-9]+)?$/),
     ),
     currencies,
@@ -213,6 +264,29 @@ const properties: Record<string, fc.IRawProperty<unknown, boolean>> = {
       for (const mutant of [text, `${header}.${claims}.${signature}`, `${header}.${header}.${header}`]) {
         assert.equal(await verifyJwt(keyring, 'at+jwt', mutant), undefined);
       }
+    },
+  ),
+  'JWT: signed by a key of ours, and yet no token': fc.asyncProperty(
+    fc.constantFrom(...keys),
+    fc.constantFrom<object>(
+      { alg: 'none' },
+      { alg: 'HS256' },
+      { alg: undefined },
+      { typ: 'JWT' },
+      { typ: undefined },
+      { kid: 'another' },
+      { kid: undefined },
+      { crit: ['exp'] },
+    ),
+    async (key, change) => {
+      const header = { alg: key.alg, typ: 'at+jwt', kid: key.kid };
+      const sealedAs = (one: object) => ({
+        ...key,
+        headers: { ...key.headers, 'at+jwt': Buffer.from(JSON.stringify(one)).toString('base64url') },
+      });
+      assert.ok(await verifyJwt(keyring, 'at+jwt', signJwt(sealedAs(header), 'at+jwt', { sub: 'a' })));
+      const forged = signJwt(sealedAs({ ...header, ...change }), 'at+jwt', { sub: 'a' });
+      assert.equal(await verifyJwt(keyring, 'at+jwt', forged), undefined);
     },
   ),
   'card: read as people write it, and a wrong digit is found': fc.property(

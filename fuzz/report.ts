@@ -2,7 +2,7 @@ import type { Count, Finding } from './campaign.ts';
 
 /** How much was sent where, and what came back. */
 export function tableOf(counts: Map<string, Count>): string {
-  const classes = ['2xx', '3xx', '4xx', '5xx', 'overload'];
+  const classes = ['2xx', '3xx', '4xx', '5xx'];
   const rows = [...counts].map(([name, { valid, broken, hostile, answers }]) => [
     name,
     ...[valid, broken, hostile, ...classes.map((one) => answers[one] ?? 0)].map(String),

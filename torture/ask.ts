@@ -11,6 +11,8 @@ export type Outcome = { ms: number } & (Answer | { failure: string });
 
 /** Far beyond what is promised: whoever is silent for so long will not answer any more. */
 const hangMs = 20_000;
+/** What the failure is called then. */
+export const hang = 'a hang';
 
 /** One request to a process on this machine. It never rejects: a lost connection is an outcome as well. */
 export function ask(agent: Agent, port: number, question: Question): Promise<Outcome> {
@@ -32,7 +34,7 @@ export function ask(agent: Agent, port: number, question: Question): Promise<Out
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text, ms: ms() }),
       );
     });
-    const timer = setTimeout(() => request.destroy(new Error('a hang')), hangMs);
+    const timer = setTimeout(() => request.destroy(new Error(hang)), hangMs);
     request.on('close', () => clearTimeout(timer));
     request.on('error', fail);
     request.end(body);

@@ -3,7 +3,7 @@ import { verifyLedger } from '../src/checkout/verify-ledger.ts';
 import { cards, demoMerchant } from '../test/support/merchant.ts';
 import { demo } from '../test/support/partner.ts';
 import { withClient } from './database.ts';
-import type { Acknowledged, Told } from './journal.ts';
+import { type Acknowledged, mayFollow, type Told } from './journal.ts';
 import { finish, post, readObject } from './merchant-load.ts';
 import { assertEnded, assertNotRefreshed } from './person-load.ts';
 import type { Random } from './random.ts';
@@ -11,7 +11,10 @@ import type { World } from './world.ts';
 
 /** Beyond a lease of ten seconds and the jobs' own rhythm, on a machine that is busy with other things. */
 const patienceMs = 60_000;
-const mostRepeated = 150;
+/** After each round, beside all that the round has acknowledged. At the end it is all there is. */
+const olderRepeated = 50;
+/** Among so many, each kind comes up many times over. */
+const enoughCalls = 200;
 
 /** How far the journal was looked through by the rounds before. */
 export type Checked = { acknowledged: number; ended: number; repeated: number };
@@ -28,17 +31,17 @@ export async function checkAll(world: World, random: Random, checked: Checked): 
   await checkIdentityRows(world);
   const fresh = journal.acknowledged.slice(checked.acknowledged);
   const sample = [
-    ...sampleOf(fresh, mostRepeated, random),
-    ...sampleOf(journal.acknowledged.slice(0, checked.acknowledged), mostRepeated / 3, random),
+    ...fresh,
+    ...sampleOf(journal.acknowledged.slice(0, checked.acknowledged), olderRepeated, random),
   ];
   await checkRepeats(world, sample, checked);
   const ended = journal.ended.slice(checked.ended);
-  for (const { accessToken, refreshToken } of sampleOf(ended, 20, random)) {
+  await tenAtOnce(ended, async ({ accessToken, refreshToken }) => {
     for (const node of world.nodes.serving) {
       await assertEnded(world.driver, node, accessToken);
       await assertNotRefreshed(world.driver, node, refreshToken);
     }
-  }
+  });
   checkOutput(world, ended);
   checked.acknowledged = journal.acknowledged.length;
   checked.ended = journal.ended.length;
@@ -50,9 +53,13 @@ export async function checkEnd(world: World, random: Random, checked: Checked): 
   await settle(world);
   for (const id of (await eventsMissing(world)).slice(0, 10)) driver.breach('lost', `event ${id}`);
   for (const text of receiver.outOfOrder.slice(0, 10)) driver.breach('invariant', `webhook: ${text}`);
+  checked.acknowledged = 0;
+  checked.ended = 0;
   await checkAll(world, random, checked);
   await checkBooks(world, 0);
+  await checkBank(world);
   await checkExactly(world);
+  await checkLoad(world);
 }
 
 /** Waits until every call is answered, the jobs have found out what nobody knew, and the merchant was told. */
@@ -106,12 +113,6 @@ async function checkObjects({ database, driver }: World): Promise<void> {
   }
 }
 
-function mayFollow(told: Told, is: { status: string; version: number }): boolean {
-  if (is.version < told.version) return false;
-  const isFinal = told.status === 'succeeded' || told.status === 'canceled';
-  return isFinal || is.version === told.version ? is.status === told.status : true;
-}
-
 /** I8 and I9: one family of tokens for a code, and none alive under a session that has ended. */
 async function checkIdentityRows({ database, driver }: World): Promise<void> {
   const { rows } = await withClient(database.url(), (client) =>
@@ -129,20 +130,20 @@ async function checkIdentityRows({ database, driver }: World): Promise<void> {
 
 /** I5: the same key again is the same answer, byte for byte; and the object is served as it was told, or later. */
 async function checkRepeats({ driver }: World, sample: Acknowledged[], checked: Checked): Promise<void> {
-  for (let at = 0; at < sample.length; at += 10) {
-    await Promise.all(
-      sample.slice(at, at + 10).map(async (acknowledged) => {
-        const again = await patiently(() => post(driver, acknowledged));
-        checked.repeated++;
-        const { path, key, answer } = acknowledged;
-        if (again?.body !== answer)
-          driver.breach('doubled', `${path} ${key}: first ${answer}, then ${again?.body}`);
-        if (acknowledged.status !== 200) return;
-        const { id } = JSON.parse(answer) as Told;
-        await patiently(() => readObject(driver, `${path === '/v1/refunds' ? path : '/v1/payments'}/${id}`));
-      }),
-    );
-  }
+  await tenAtOnce(sample, async (acknowledged) => {
+    const again = await patiently(() => post(driver, acknowledged));
+    checked.repeated++;
+    const { path, key, answer } = acknowledged;
+    if (again?.body !== answer)
+      driver.breach('doubled', `${path} ${key}: first ${answer}, then ${again?.body}`);
+    if (acknowledged.status !== 200) return;
+    const { id } = JSON.parse(answer) as Told;
+    await patiently(() => readObject(driver, `${path === '/v1/refunds' ? path : '/v1/payments'}/${id}`));
+  });
+}
+
+async function tenAtOnce<Item>(items: Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += 10) await Promise.all(items.slice(at, at + 10).map(work));
 }
 
 /** A busy machine may say "not now", and is asked again. */
@@ -186,6 +187,40 @@ async function eventsMissing({ database, receiver }: World): Promise<string[]> {
     client.query<{ id: string }>('select event_id as id from checkout.events'),
   );
   return rows.map(({ id }) => id).filter((id) => !receiver.arrived.has(id));
+}
+
+/** With nothing left open, the bank has charged cards for exactly what we say, and no card twice for one payment. */
+async function checkBank({ database, driver }: World): Promise<void> {
+  const { rows } = await withClient(database.url(), (client) =>
+    client.query<{ breach: string }>(
+      `with ours as (
+         select merchant_id, payment_id, paid_attempt_id::text as reference, captured, refunded from checkout.payments
+         where status in ('waiting_for_capture', 'succeeded') and wallet_user_id is null
+       ), banks as (
+         select merchant_id, reference, captured, refunded from checkout.sandbox_authorizations
+         where status = 'approved' and not reversed
+       )
+       select concat_ws(' ', 'payment', payment_id, 'captured', ours.captured, 'refunded', ours.refunded,
+         'and at the bank', reference, 'captured', banks.captured, 'refunded', banks.refunded) as breach
+       from ours full join banks using (merchant_id, reference)
+       where (ours.captured, ours.refunded) is distinct from (banks.captured, banks.refunded)`,
+    ),
+  );
+  for (const { breach } of rows.slice(0, 10)) driver.breach('doubled', breach);
+}
+
+/** A kind of call that never came through has proven nothing. */
+async function checkLoad({ database, driver }: World): Promise<void> {
+  const { acknowledged, ended } = driver.journal;
+  if (acknowledged.length < enoughCalls) return;
+  for (const kind of ['/payments', '/capture', '/cancel', '/refunds'])
+    if (!acknowledged.some(({ path, status }) => status === 200 && path.endsWith(kind)))
+      driver.breach('answer', `no call of ${kind} was ever taken`);
+  if (ended.length === 0) driver.breach('answer', 'no session was ever ended');
+  const { rowCount } = await withClient(database.url(), (client) =>
+    client.query('select from checkout.payments where wallet_user_id is not null'),
+  );
+  if (!rowCount) driver.breach('answer', 'nothing was ever paid from a wallet');
 }
 
 /** With every call answered, there are as many objects as were acknowledged: not one fewer, and not one more. */

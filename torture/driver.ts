@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Answer, ask, type Question } from './ask.ts';
+import { type Answer, ask, hang, type Question } from './ask.ts';
 import type { Journal } from './journal.ts';
 import type { Node, Nodes } from './nodes.ts';
 
@@ -62,31 +62,34 @@ export class Driver {
       return undefined;
     }
     this.counts.operations++;
+    // What was allowed when it was sent: an answer may come after the fault is over.
+    const { allowance } = this;
     const lagBefore = this.#lagMs;
     const outcome = await ask(node.agent, node.port, question);
     // While our own process stands still, nobody else is to blame for it.
     const ms = outcome.ms - (this.#lagMs - lagBefore);
     this.counts.slowestMs = Math.max(this.counts.slowestMs, ms);
-    if (ms > promisedMs + (this.allowance.heldMs ?? 0))
+    if (ms > promisedMs + (allowance.heldMs ?? 0))
       this.breach('slow', `${nameOf(question)} took ${Math.round(ms)} ms on ${node.name}`);
     if ('failure' in outcome) {
-      if (!this.allowance.drops) this.breach('answer', `${nameOf(question)}: ${outcome.failure}`);
+      if (!allowance.drops || outcome.failure === hang)
+        this.breach('answer', `${nameOf(question)}: ${outcome.failure}`);
       this.counts.dropped++;
       return undefined;
     }
     if (outcome.status >= 500) {
-      this.#judgeFailure(question, outcome);
+      this.#judgeFailure(question, outcome, allowance);
       return undefined;
     }
     return outcome;
   }
 
-  #judgeFailure(question: Question, { status, headers, body }: Answer): void {
+  #judgeFailure(question: Question, { status, headers, body }: Answer, allowance: Allowance): void {
     this.counts.unavailable++;
     const said = `${nameOf(question)}: ${status} ${body.slice(0, 300)}`;
     if (status !== 503) this.breach('answer', said);
     else if (!/^\d+$/.test(headers['retry-after'] ?? '')) this.breach('answer', `no Retry-After: ${said}`);
-    else if (!this.allowance.unavailable && !body.includes('outcome_unknown')) this.breach('answer', said);
+    else if (!allowance.unavailable && !body.includes('outcome_unknown')) this.breach('answer', said);
   }
 }
 

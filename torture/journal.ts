@@ -10,6 +10,13 @@ export type Told = {
   version: number;
   amount: { value: string; currency: string };
 };
+/** Whether this can stand where that was told: nothing goes back, and what is final stays. */
+export function mayFollow(told: Told, is: { status: string; version: number }): boolean {
+  if (is.version < told.version) return false;
+  const isFinal = told.status === 'succeeded' || told.status === 'canceled';
+  return isFinal || is.version === told.version ? is.status === told.status : true;
+}
+
 /** The tokens of a session whose end was acknowledged. */
 export type EndedSession = { accessToken: string; refreshToken: string };
 

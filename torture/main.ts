@@ -40,7 +40,8 @@ try {
     reports.push(await tortureEmbedded(newScope(), planOf(embedded, failsOver ? 1 - failOverShare : 1)));
   await undoAll();
   if (failsOver) {
-    const report = await tortureReplicated(newScope(), planOf(['failover', 'kill-server'], failOverShare));
+    const there = names.filter((name) => name === 'failover' || name === 'kill-server');
+    const report = await tortureReplicated(newScope(), planOf(there, failOverShare));
     if (report) reports.push(report);
     else say('SKIPPED failover: PostgreSQL 15 or later of the system’s packages is not installed');
   }

@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { basic, cardFormOf, cards, order, type PaymentAnswer } from '../test/support/merchant.ts';
+import { demo } from '../test/support/partner.ts';
+import { signInToPay } from '../test/support/wallet-visitor.ts';
 import type { Answer } from './ask.ts';
 import type { Driver } from './driver.ts';
-import type { Acknowledged, Sent, Told } from './journal.ts';
+import { frontDoor, isUnfinishedLogin, NoAnswer } from './front-door.ts';
+import { type Acknowledged, mayFollow, type Sent, type Told } from './journal.ts';
 import type { Random } from './random.ts';
 
 export type Worker = { driver: Driver; random: Random; isOver: () => boolean };
 
-/** A shop with one customer after another: an order, a card, and what the merchant then does with the money. */
-export async function runShop(worker: Worker): Promise<void> {
+/** A shop with one customer after another: an order, a card or a wallet, and what the merchant does with the money. */
+export async function runShop(worker: Worker, baseUrl: string): Promise<void> {
   const { random, isOver } = worker;
   while (!isOver()) {
     const capture = random.chance(0.6);
@@ -21,7 +24,8 @@ export async function runShop(worker: Worker): Promise<void> {
       await call(worker, `/v1/payments/${payment.id}/cancel`, {});
       continue;
     }
-    await payOnPage(worker, payment);
+    if (random.chance(0.15)) await payFromWallet(worker, payment, baseUrl);
+    else await payOnPage(worker, payment);
     if (!capture) {
       const end = random.chance(0.8) ? 'capture' : 'cancel';
       await call(worker, `/v1/payments/${payment.id}/${end}`, {});
@@ -98,6 +102,22 @@ async function payOnPage({ driver, random, isOver }: Worker, payment: PaymentAns
   }
 }
 
+/** All from one wallet, in which there is enough. Whether it was paid the books tell. */
+async function payFromWallet({ driver }: Worker, payment: PaymentAnswer, baseUrl: string): Promise<void> {
+  const { drops, unavailable, endedSessions } = driver.allowance;
+  try {
+    const paying = await signInToPay(frontDoor(driver, baseUrl), payment, demo.phone);
+    const answer = await paying.confirm(paying.form());
+    if (answer.statusCode !== 303)
+      driver.breach('answer', `the wallet form of payment ${payment.id}: ${answer.statusCode}`);
+  } catch (error) {
+    if (error instanceof NoAnswer) return;
+    if (!isUnfinishedLogin(error)) throw error;
+    // The page asks the service itself who this is: what its callers may see, it may see as well.
+    if (!drops && !unavailable && !endedSessions) driver.breach('answer', `from the wallet: ${error}`);
+  }
+}
+
 function cardFor(random: Random): string {
   const drawn = random.next();
   if (drawn < 0.75) return cards.approved;
@@ -112,6 +132,7 @@ export async function readPayment({ driver }: Pick<Worker, 'driver'>, id: string
 }
 
 export async function readObject(driver: Driver, path: string): Promise<Told | undefined> {
+  const known = driver.journal.told.get(path.slice(path.lastIndexOf('/') + 1));
   const answer = await driver.send({
     method: 'GET',
     path: `/checkout${path}`,
@@ -123,6 +144,11 @@ export async function readObject(driver: Driver, path: string): Promise<Told | u
     return undefined;
   }
   const object = JSON.parse(answer.body) as Told;
+  if (known && !mayFollow(known, object))
+    driver.breach(
+      'lost',
+      `${path}: told ${known.status} ${known.version}, then ${object.status} ${object.version}`,
+    );
   driver.journal.tell(object);
   return object;
 }

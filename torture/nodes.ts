@@ -17,6 +17,8 @@ export class Node {
   port = 0;
   ready = false;
   #outputSeen = 0;
+  /** What processes of this name that have ended since have logged. */
+  #unread = '';
 
   constructor(scope: Scope, name: string, env: Record<string, string>) {
     this.name = name;
@@ -37,6 +39,7 @@ export class Node {
       if (started.hasEnded()) throw new Error(`${this.name} has ended:\n${outputOf(started).slice(-4_000)}`);
       return this.#asksForRequests(port);
     });
+    this.#unread += this.#newOutput();
     this.process = started;
     this.port = port;
     this.ready = true;
@@ -59,13 +62,19 @@ export class Node {
 
   /** What it has logged since the last time; what it greets people with is not a log. */
   newLog(): string {
-    const output = this.process ? outputOf(this.process) : '';
-    const text = output.slice(this.#outputSeen);
-    this.#outputSeen = output.length;
+    const text = this.#unread + this.#newOutput();
+    this.#unread = '';
     return text
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .join('\n');
+  }
+
+  #newOutput(): string {
+    const output = this.process ? outputOf(this.process) : '';
+    const text = output.slice(this.#outputSeen);
+    this.#outputSeen = output.length;
+    return text;
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -1,10 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestApp } from '../test/support/app.ts';
 import { basic, demoMerchant } from '../test/support/merchant.ts';
-import { bearer, demo, logIn, refresh, type Tokens, tokenCall } from '../test/support/partner.ts';
-import { urlsOf } from '../test/support/remote.ts';
-import type { Answer, Question } from './ask.ts';
+import {
+  type Answer,
+  authorizeUrl,
+  bearer,
+  demo,
+  exchange,
+  logInThrough,
+  newPkce,
+  refresh,
+  type Tokens,
+  tokenCall,
+  Visitor,
+} from '../test/support/partner.ts';
+import type { Question } from './ask.ts';
 import type { Driver } from './driver.ts';
+import { frontDoor, isUnfinishedLogin, NoAnswer, onlyNoAnswer } from './front-door.ts';
 import type { Worker } from './merchant-load.ts';
 import type { Node } from './nodes.ts';
 
@@ -42,14 +54,27 @@ async function askForProgramToken({ driver }: Worker, baseUrl: string): Promise<
 async function liveThroughSession(worker: Worker, baseUrl: string): Promise<void> {
   const { driver, random } = worker;
   const service = frontDoor(driver, baseUrl);
-  let tokens: Tokens = await logIn(service, { person: { phone: random.pick(phones), code: demo.code } });
+  const person = { phone: random.pick(phones), code: demo.code };
+  const pkce = newPkce();
+  const back = await logInThrough(new Visitor(service), authorizeUrl(service, pkce), person);
+  const code = back.searchParams.get('code') ?? '';
+  const first = await exchange(service, code, pkce);
+  if (first.statusCode !== 200) throw new Error(`no tokens but ${first.statusCode}: ${first.body}`);
+  const former: string[] = [];
+  let tokens = first.json<Tokens>();
   for (let turns = random.between(1, 4); turns > 0; turns--) {
     await lookUp(worker, tokens);
     const next = await refreshForSure(worker, service, tokens);
     if (!next) return;
+    former.push(tokens.refresh_token);
     tokens = next;
   }
-  if (random.chance(0.8)) await logOut(worker, tokens);
+  const drawn = random.next();
+  const [oldest, previous] = former;
+  if (drawn < 0.6) await logOut(worker, tokens);
+  else if (drawn < 0.75) await replay(worker, tokens, () => exchange(service, code, pkce));
+  // The one before may come again, for a lost answer; any older one is a replay.
+  else if (drawn < 0.9 && oldest && previous) await replay(worker, tokens, () => refresh(service, oldest));
 }
 
 async function lookUp({ driver }: Worker, tokens: Tokens): Promise<void> {
@@ -86,11 +111,29 @@ async function logOut({ driver, random, isOver }: Worker, tokens: Tokens): Promi
     if (!isOurs && !driver.allowance.endedSessions)
       driver.breach('lost', `logout of a live session: ${answer.status} ${answer.body}`);
     if (answer.status !== 204) return;
-    const session = { accessToken: tokens.access_token, refreshToken: tokens.refresh_token };
-    driver.journal.end(session);
-    for (const node of driver.nodes.ready()) await assertEnded(driver, node, session.accessToken);
+    await end(driver, tokens);
     return;
   }
+}
+
+/** What works once comes again: it is refused, and from then on nothing works that ever came from it. */
+async function replay(worker: Worker, tokens: Tokens, again: () => Promise<Answer>): Promise<void> {
+  const { driver, random, isOver } = worker;
+  for (; !isOver(); await delay(random.between(50, 250))) {
+    const answer = await again().catch(onlyNoAnswer);
+    if (!answer) continue;
+    if (answer.statusCode !== 400)
+      driver.breach('doubled', `what works once was taken again: ${answer.statusCode}`);
+    // With a clock that is ahead, a code may have been cleaned away, and then nobody knows what came from it.
+    else if (!driver.allowance.endedSessions) await end(driver, tokens);
+    return;
+  }
+}
+
+async function end(driver: Driver, tokens: Tokens): Promise<void> {
+  const session = { accessToken: tokens.access_token, refreshToken: tokens.refresh_token };
+  driver.journal.end(session);
+  for (const node of driver.nodes.ready()) await assertEnded(driver, node, session.accessToken);
 }
 
 const logoutCall = { method: 'POST', path: '/api/v1/identity/logout' } as const;
@@ -120,35 +163,4 @@ export async function assertNotRefreshed(driver: Driver, node: Node, refreshToke
   );
   if (answer && answer.status !== 400)
     driver.breach('invariant', `a refresh token of an ended session is taken on ${node.name}`);
-}
-
-class NoAnswer extends Error {}
-
-function onlyNoAnswer(error: unknown): undefined {
-  if (!(error instanceof NoAnswer)) throw error;
-}
-
-/** Every step of it was answered, and yet it did not come to its end. */
-function isUnfinishedLogin(error: unknown): boolean {
-  return error instanceof Error && /^no (form|redirect|tokens|code)/.test(error.message);
-}
-
-/** The service in the shape that the calls of the tests expect; what is not answered breaks the story off. */
-function frontDoor(driver: Driver, baseUrl: string): TestApp {
-  const inject = async (given: Question & { url: string; payload?: string }) => {
-    const { host: _, ...headers } = given.headers ?? {};
-    const answer = await driver.send({
-      method: given.method ?? 'GET',
-      path: given.url,
-      headers,
-      ...(given.payload === undefined ? {} : { body: given.payload }),
-    });
-    if (!answer) throw new NoAnswer('not answered');
-    return injected(answer);
-  };
-  return { app: { inject }, config: { server: { urls: urlsOf(baseUrl) } } } as unknown as TestApp;
-}
-
-function injected({ status, headers, body }: Answer) {
-  return { statusCode: status, headers, body, json: () => JSON.parse(body) as unknown };
 }

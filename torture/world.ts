@@ -1,10 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { topUpWallet } from '../src/checkout/top-up.ts';
+import { openDatabase, sql } from '../src/platform/db.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { basic } from '../test/support/merchant.ts';
+import { demo } from '../test/support/partner.ts';
 import { type Scope, undoLater } from '../test/support/server.ts';
 import { startTcpProxy, type TcpProxy } from '../test/support/tcp-proxy.ts';
+import { startBalancer } from './balancer.ts';
 import { type TortureDatabase, withClient } from './database.ts';
 import { Driver } from './driver.ts';
 import { Journal } from './journal.ts';
@@ -40,13 +44,15 @@ export async function openWorld(scope: Scope, database: TortureDatabase, nodeCou
   const throughProxy = new URL(database.url());
   throughProxy.port = String(proxy.port);
   // Everybody calls the service by the address of the balancer that would stand in front of it.
-  const baseUrl = `http://localhost:${await freePort()}`;
+  const publicPort = await freePort();
+  const baseUrl = `http://localhost:${publicPort}`;
   const nodes = await startNodes(scope, nodeCount, {
     BASE_URL: baseUrl,
     DATABASE_URL: throughProxy.href,
     TEST_PHONES: phonesSetting,
     TORTURE_WISH: wishPath,
   });
+  await startBalancer(scope, publicPort, nodes);
   const driver = new Driver(nodes, new Journal(journalPath));
   // Whoever has found something wants to read how it came about.
   undoLater(scope, async () => {
@@ -56,6 +62,7 @@ export async function openWorld(scope: Scope, database: TortureDatabase, nodeCou
   await withClient(database.url(), (client) =>
     client.query('update checkout.merchants set requests_per_second = 1000000'),
   );
+  await fillWallet(database.url());
   const receiver = await startEventReceiver(scope);
   await addEndpoint(driver, receiver.url);
   return {
@@ -76,6 +83,25 @@ export async function openWorld(scope: Scope, database: TortureDatabase, nodeCou
       tell();
     },
   };
+}
+
+/** More than all its owner will ever pay. */
+async function fillWallet(url: string): Promise<void> {
+  const db = openDatabase({ url, poolSize: 1, onConnectionError: () => {} });
+  const { userId } = await db.one<{ userId: string }>(
+    sql`select user_id from identity.users where phone = ${demo.phone}`,
+  );
+  await topUpWallet(
+    { db, now: () => new Date(), survivorOf: async (_tx, id) => id },
+    {
+      userId,
+      amount: { minor: 100_000_000_00n, currency: 'AZN' },
+      source: 'torture',
+      reference: 'once',
+      actor: 'torture',
+    },
+  );
+  await db.close();
 }
 
 async function addEndpoint(driver: Driver, url: string): Promise<void> {

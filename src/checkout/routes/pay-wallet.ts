@@ -97,26 +97,24 @@ export const payWalletRoutes: FastifyPluginAsync<{
     if (!equalInConstantTime(Buffer.from(paying.csrf), Buffer.from(field('csrf')))) {
       return reply.redirect(pages.address(visit, '/wallet/confirm'), 303);
     }
-    try {
+    const pay = async () => {
       // Asked again, and not only when the page was shown: whoever has signed out since does not pay.
       await deps.walletSignIn.ownerOf(paying);
+      const where = { merchantId: payment.merchantId, paymentId: payment.id };
+      return (await payByWallet(deps, where, paying.userId, payment.attempts)) ? 'paid' : 'too little';
+    };
+    try {
+      return await orShowHowItStands(reply, here, async () => {
+        const result = await answerInTime(deps.log, reply, pay());
+        // Until it is done the page would show its form, as if nothing had been taken from the wallet.
+        if (!result) throw refuse('outcome_unknown');
+        if (result === 'too little') return show(reply, visit, paying);
+        cookies.clear(reply, cookieOfPayment(visit.token));
+        return reply.redirect(here, 303);
+      });
     } catch (error) {
       return backWithNotice(reply, visit, error);
     }
-    return orShowHowItStands(reply, here, async () => {
-      const where = { merchantId: payment.merchantId, paymentId: payment.id };
-      const work = payByWallet(deps, where, paying.userId, payment.attempts);
-      const result = await answerInTime(
-        deps.log,
-        reply,
-        work.then((paid) => ({ paid })),
-      );
-      // Until it is done the page would show its form, as if nothing had been taken from the wallet.
-      if (!result) throw refuse('outcome_unknown');
-      if (!result.paid) return show(reply, visit, paying);
-      cookies.clear(reply, cookieOfPayment(visit.token));
-      return reply.redirect(here, 303);
-    });
   });
 
   async function show(reply: FastifyReply, visit: Visit & { payment: Pending }, paying: Paying) {
