@@ -30,9 +30,9 @@ const full: Pace = {
 };
 const quick: Pace = {
   rounds: 2,
-  first: { warmMs: 1_000, warmRequests: 2_000, measureMs: 300 },
-  later: { warmMs: 200, warmRequests: 200, measureMs: 300 },
-  supply: 4_000,
+  first: { warmMs: 400, warmRequests: 1_000, measureMs: 250 },
+  later: { warmMs: 100, warmRequests: 100, measureMs: 250 },
+  supply: 2_000,
 };
 
 const { values: wish } = parseArgs({
