@@ -1,15 +1,19 @@
 /** Logging in with a code by SMS, through the pages: what people do, and what those try who are not them. */
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
 import { changePhone, createUser } from '../../src/identity/users.ts';
 import { sql } from '../../src/platform/db.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { untilSomebodyWaits } from '../support/database.ts';
 import {
   type Answer,
   authorizeUrl,
   claimsOf,
   demo,
   exchange,
+  formsOf,
   newPkce,
   redirectOf,
   refresh,
@@ -226,6 +230,40 @@ test('T23 R80 a code entered twenty times at once logs in once, and later not at
   visitor.cookies.delete('tollgate-session');
   service.clock.move(10 * secondMs);
   assertRefused(await enter(visitor, page, code), dead);
+});
+
+test('a code whose form was broken off before anybody was logged in can be sent again', async () => {
+  const phone = newPhone();
+  const visitor = newVisitor();
+  const page = await askFor(visitor, phone);
+  const form = formsOf(page.body).find((one) => one.action.endsWith('/auth/code'));
+  assert.ok(form);
+  const { host, pathname } = new URL(form.action);
+  await service.app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = service.app.server.address() as AddressInfo;
+  const hungUp = new Promise((done) =>
+    service.app.server.once('connection', (socket: Socket) => socket.once('close', done)),
+  );
+  const breakOff = new AbortController();
+  const broken = request({
+    ...{ port, method: 'POST', path: pathname, agent: false, signal: breakOff.signal },
+    headers: {
+      host,
+      origin: 'null',
+      cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-forwarded-for': '10.1.0.9',
+    },
+  });
+  broken.on('error', () => {});
+  await service.db.transaction(async (tx) => {
+    await tx.run(sql`lock table identity.sessions in access exclusive mode`);
+    broken.end(new URLSearchParams({ ...form.fields, code: codeFor(phone) }).toString());
+    await untilSomebodyWaits(service.db);
+    breakOff.abort();
+    await hungUp;
+  });
+  assertAccepted(await enter(visitor, page, codeFor(phone)));
 });
 
 test('T24 a code works only in the browser that asked for it, in all of its tabs', async () => {

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type FormFields, queryOf } from '../../platform/form.ts';
+import { commonRefusals, refuserOf } from '../../platform/problem.ts';
 import { authorizationLink } from '../authorization-response.ts';
 import { deviceKnownFor, isCsrfTokenOf, knownBrowserOf, rememberDevice } from '../browser.ts';
 import { decide, decideFor, follow } from '../continue-login.ts';
@@ -14,6 +15,7 @@ import { codeText } from '../sms/text.ts';
 import { saveConsent } from '../store/consents.ts';
 
 const hidden = { schema: { hide: true } } as const;
+const brokenOff = () => refuserOf(commonRefusals)('request_timeout');
 
 type FlowWithPhone = Flow & { phone: string };
 
@@ -78,7 +80,12 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
     // The code is used up in the transaction that makes the session: if that fails, the code can be sent again.
     const attempt = { phone, browserId: flow.browser, knownDevice, code: typed };
     const former = before.session;
-    const proof = await proveCode(deps.codes, attempt, (tx) => logIn(deps, tx, phone, former));
+    const proof = await proveCode(deps.codes, attempt, async (tx) => {
+      const result = await logIn(deps, tx, phone, former);
+      // Nobody would get the cookie. A second click breaks the first one's loading off, and comes with the same code.
+      if (request.raw.socket.destroyed) throw brokenOff();
+      return result;
+    });
     switch (proof.outcome) {
       case 'wrong':
         return answer.code(request, reply, flow, {
