@@ -30,7 +30,7 @@ export function createAuthenticationFailures(deps: {
   };
   // Whoever has one IPv6 address has a whole block of them, so failures are counted by block.
   const keyOf = (clientId: string, address: string) => {
-    const place = `${address} ${clientId}`;
+    const place = JSON.stringify([clientId, address]);
     const known = keys.get(place);
     if (known !== undefined) return known;
     const hidden = mac(deps.key, JSON.stringify([clientId, addressBlockOf(address)])).toString('base64url');

@@ -15,7 +15,7 @@ import { codeText } from '../sms/text.ts';
 import { saveConsent } from '../store/consents.ts';
 
 const hidden = { schema: { hide: true } } as const;
-const brokenOff = () => refuserOf(commonRefusals)('request_timeout');
+const refuse = refuserOf(commonRefusals);
 
 type FlowWithPhone = Flow & { phone: string };
 
@@ -83,7 +83,7 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
     const proof = await proveCode(deps.codes, attempt, async (tx) => {
       const result = await logIn(deps, tx, phone, former);
       // Nobody would get the cookie. A second click breaks the first one's loading off, and comes with the same code.
-      if (request.raw.socket.destroyed) throw brokenOff();
+      if (request.raw.socket.destroyed) throw refuse('request_timeout');
       return result;
     });
     switch (proof.outcome) {
