@@ -85,13 +85,13 @@ async function runAll(): Promise<number> {
   const bySize = [...files].sort((a, b) => statSync(b).size - statSync(a).size);
   const waiting = bySize.filter(startsServers);
   const busy = bySize.filter((file) => !startsServers(file));
-  const failed: string[] = [];
+  const failed: { file: string; output: string }[] = [];
   const totals: Record<string, number> = {};
   const lane = async (first: string[], then: string[]) => {
     for (let file = first.shift() ?? then.shift(); file; file = first.shift() ?? then.shift()) {
       if (interrupted) return;
       const { code, output } = await runFile(file);
-      if (code !== 0) failed.push(file);
+      if (code !== 0) failed.push({ file, output });
       for (const [, name = '', count] of output.matchAll(
         /^ℹ (tests|pass|fail|cancelled|skipped|todo) (\d+)$/gm,
       )) {
@@ -104,7 +104,11 @@ async function runAll(): Promise<number> {
   };
   await Promise.all([lane(waiting, busy), lane(busy, waiting), lane(waiting, busy), lane(busy, waiting)]);
   for (const [name, count] of Object.entries(totals)) process.stdout.write(`ℹ ${name} ${count}\n`);
-  for (const file of failed) process.stdout.write(`✖ ${file}\n`);
+  // Once more, and last: whoever reads the end of a long log sees what failed and why.
+  for (const { file, output } of failed) {
+    const failures = output.indexOf('✖ failing tests:');
+    process.stdout.write(`✖ ${file}\n${failures < 0 ? '' : `${output.slice(failures)}\n`}`);
+  }
   return failed.length > 0 || interrupted ? 1 : 0;
 }
 

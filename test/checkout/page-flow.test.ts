@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { payTexts } from '../../src/checkout/pages/pay-texts.ts';
 import { catalogues } from '../../src/identity/pages/texts.ts';
 import { type Language, languages } from '../../src/platform/languages.ts';
+import { focusIsOn } from '../support/by-keyboard.ts';
 import { call, cards, type PaymentAnswer, refund } from '../support/merchant.ts';
 import {
   answerBank,
@@ -72,7 +73,7 @@ for (const [number, by, ending] of sandbox) {
       }
       const declined = 'declined' in ending;
       await explains(page, declined ? en.declined[ending.declined] : en.failedAttempt);
-      assert.equal(await page.locator('[role=alert]:focus').count(), 1, 'the explanation has the focus');
+      await focusIsOn(page, '[role=alert]');
       assert.equal(await page.getByText(en.card.attemptsLeft(4)).isVisible(), true);
       const left = await read(payment);
       assert.equal(left.status, 'pending');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { focusIsOn } from '../support/by-keyboard.ts';
 import { cardFormOf, cards } from '../support/merchant.ts';
 import {
   en,
@@ -182,7 +183,7 @@ test('the summary takes the focus and its links lead to the fields, with script'
     for (const field of ['number', 'expiry', 'csc', 'holder'] as const) {
       assert.equal(await page.locator(`#${field}-error`).innerText(), fields[field].missing);
       await summaryLink(page, fields[field].label).click();
-      assert.equal(await page.locator(`#${field}:focus`).count(), 1, field);
+      await focusIsOn(page, `#${field}`);
     }
     await fillCard(page, { csc: '' });
     await payButton(page).click();
@@ -206,7 +207,7 @@ test('without script the server checks the same, beside the fields and in a summ
       return response.status();
     };
     assert.equal(await answer(), 400);
-    await page.locator('[role=alert]:focus').waitFor();
+    await focusIsOn(page, '[role=alert]');
     assert.match(await page.title(), /^Error: /);
     for (const field of ['number', 'expiry', 'csc', 'holder'] as const) {
       assert.equal(await page.locator(`#${field}-error`).innerText(), fields[field].missing);
@@ -217,6 +218,7 @@ test('without script the server checks the same, beside the fields and in a summ
       assert.equal(await page.locator(`#${field}`).getAttribute('aria-invalid'), 'true');
     }
     await summaryLink(page, fields.csc.label).click();
+    await focusIsOn(page, '#csc');
     await page.keyboard.type('987');
     assert.equal(await page.inputValue('#csc'), '987');
 
@@ -277,7 +279,7 @@ test('script and server agree on every form, and no answer repeats a number or a
       // As the field would take it from a keyboard: no longer than it lets one type.
       if ((await page.inputValue(`#${field}`)) !== typed && field !== 'number') continue;
       await payButton(page).click();
-      await page.locator('[role=alert]:focus').waitFor();
+      await focusIsOn(page, '[role=alert]');
       assert.equal(await page.locator(`#${field}-error`).textContent(), said, `${field} ${typed}`);
     }
     assert.deepEqual(await attemptsOf(payment.id), []);

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { contrastOf, shadesOf } from '../../src/checkout/domain/theme.ts';
 import { setMerchantTheme } from '../../src/checkout/store/merchants.ts';
+import { focusIsOn, tabTo } from '../support/by-keyboard.ts';
 import { ringLogo } from '../support/logo.ts';
 import { addMerchant, call, cards, type PaymentAnswer, payByCard } from '../support/merchant.ts';
 import { demo } from '../support/partner.ts';
@@ -70,9 +71,10 @@ test('the keyboard alone is enough to be refused, to be declined, to pay by card
     await page.goto(linkOf(payment));
     await tabTo(page, '#number');
     await keyboard.press('Enter');
-    await page.locator('[role=alert]:focus').waitFor();
+    await focusIsOn(page, '[role=alert]');
     await keyboard.press('Tab');
     await keyboard.press('Enter');
+    await focusIsOn(page, '#number');
     await fillByKeyboard(page, cards.declined);
     await page.locator('[data-summary]:focus').getByText(en.declined.general_decline.title).waitFor();
     await tabTo(page, '#number');
@@ -104,10 +106,10 @@ test('the keyboard alone is enough to ask for more time, to change the language 
     await page.locator('html[lang=ru]').waitFor();
     await tabTo(page, 'a.wallet');
     await keyboard.press('Enter');
-    await page.waitForURL('**/auth/**');
+    await focusIsOn(page, '#phone');
     await keyboard.type(demo.phone);
     await keyboard.press('Enter');
-    await page.waitForURL('**/auth/code*');
+    await focusIsOn(page, '#code');
     await keyboard.type(demo.code);
     await page.waitForURL('**/wallet/confirm*');
     await tabTo(page, '.actions form button');
@@ -299,14 +301,6 @@ async function faultsFoundByAxe(page: Page, runOnly?: string[]): Promise<string[
 
 function headerBytes(headers: Record<string, string>): number {
   return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
-}
-
-async function tabTo(page: Page, selector: string): Promise<void> {
-  for (let presses = 0; presses < 20; presses++) {
-    if (await page.locator(`${selector}:focus`).count()) return;
-    await page.keyboard.press('Tab');
-  }
-  throw new Error(`Tab does not lead to ${selector}`);
 }
 
 /** From the number on, as somebody without a mouse fills the form in. */

@@ -11,6 +11,7 @@ import { catalogues } from '../../src/identity/pages/texts.ts';
 import { pagePolicy, renderPage } from '../../src/platform/html.tsx';
 import { chooseLanguage, languages } from '../../src/platform/languages.ts';
 import { startBrowser } from '../support/browser.ts';
+import { focusIsOn } from '../support/by-keyboard.ts';
 
 const origin = 'http://login.test';
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -210,9 +211,10 @@ test('the error takes the focus, leads to its field and describes it, with and w
   for (const javaScriptEnabled of [true, false]) {
     const { page, serve } = await openTab({ javaScriptEnabled });
     await serve(codePage({ error: { kind: 'wrong_code', attemptsLeft: 2 } }));
-    assert.equal(await page.locator('[role=alert]:focus').count(), 1);
+    await focusIsOn(page, '[role=alert]');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
+    await focusIsOn(page, '#code');
     await page.keyboard.type('1');
     assert.equal(await page.inputValue('#code'), '1');
     const field = page.getByRole('textbox');
