@@ -133,9 +133,10 @@ function openPool(url: string, poolSize: number): Database {
 
 /** Gives back what ends it: no new connection, and the requests that were accepted are answered. */
 async function listen(app: Awaited<ReturnType<typeof buildApp>>, port: number): Promise<() => Promise<void>> {
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     // While we drain, each answer asks the client to come back on a new connection, which reaches another node.
     if (lifecycle.draining) reply.header('connection', 'close');
+    done();
   });
   const { host } = config.server;
   await app.listen({ port, host }).catch((error: NodeJS.ErrnoException) => {

@@ -27,9 +27,7 @@ const customers = 8;
 type Sent = { path: string; body: object; key: string; status: number | null; answer: string | null };
 type Answered = { id: string; status: string; amount: { value: string }; version: number };
 
-test('F14 a server killed at any moment under load keeps every answer it has given, and finishes what it had begun', {
-  timeout: 600_000,
-}, async (t) => {
+test('F14 a server killed at any moment under load keeps every answer it has given, and finishes what it had begun', async (t) => {
   const dataDir = await temporaryFolder(t);
   const listed = join(await temporaryFolder(t), 'acknowledged');
   const unfinished: Sent[] = [];

@@ -608,9 +608,7 @@ async function assertAcquirerAgrees(real: Real): Promise<void> {
   assert.deepEqual(different, []);
 }
 
-test('T68 whatever is done, lost, crashed and repeated, the service does what the model says and the books are right', {
-  timeout: 600_000,
-}, async (t) => {
+test('T68 whatever is done, lost, crashed and repeated, the service does what the model says and the books are right', async (t) => {
   await fc.assert(
     fc.asyncProperty(commands, async (cmds) => {
       const model = new Model();

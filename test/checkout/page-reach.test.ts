@@ -256,7 +256,7 @@ async function lookAt(options: BrowserContextOptions, look: (page: Page) => Prom
     bypassCSP: true,
     ...options,
   });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(60_000);
   const complaints: string[] = [];
   const outside: string[] = [];
   const own = new URL(service.config.server.urls.checkout).origin;

@@ -467,9 +467,7 @@ test('a customer whose attempt has not begun in time is not shown a form as if n
   await db.run(sql`drop function checkout.slow_for_test cascade`);
 });
 
-test('a customer who comes back from the bank is answered although the acquirer is silent, and what has begun goes on', {
-  timeout: 60_000,
-}, async () => {
+test('a customer who comes back from the bank is answered although the acquirer is silent, and what has begun goes on', async () => {
   const payment = await createPayment(service);
   await payByCard(service, payment, cards.challenge);
   await postForm(service, await bankOf(service, payment), { code: '1234' });

@@ -10,9 +10,7 @@ import { startTcpProxy } from '../support/tcp-proxy.ts';
 /** A request without an answer for so long counts as one that hangs. */
 const hangMs = 15_000;
 
-test('whatever happens to the database, every request is answered 200 or 503, and the server recovers by itself', {
-  timeout: 180_000,
-}, async (t) => {
+test('whatever happens to the database, every request is answered 200 or 503, and the server recovers by itself', async (t) => {
   const dataDir = await temporaryFolder(t);
   let database = await startEmbeddedPostgres({ dataDir, log: () => {} });
   undoLater(t, () => database.stop());

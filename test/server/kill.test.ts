@@ -8,9 +8,7 @@ import { kill, processesOn, spawnOwnServer, temporaryFolder, untilReady } from '
 
 const rounds = 20;
 
-test('a server killed at any moment, alone or with its PostgreSQL, comes up again with every committed row', {
-  timeout: 300_000,
-}, async (t) => {
+test('a server killed at any moment, alone or with its PostgreSQL, comes up again with every committed row', async (t) => {
   const dataDir = await temporaryFolder(t);
   const acknowledged: number[] = [];
   let writing: Promise<void> = Promise.resolve();

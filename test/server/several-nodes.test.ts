@@ -11,9 +11,8 @@ import { freePort } from '../support/free-port.ts';
 import { isAlive, kill, type OwnServer, startOwnServer, temporaryFolder, until } from '../support/server.ts';
 
 /** Nothing here takes that long: it only ends a test that hangs. */
-const limit = { timeout: 120_000 };
 
-test('two servers started at once on an empty database migrate it once, and both serve', limit, async (t) => {
+test('two servers started at once on an empty database migrate it once, and both serve', async (t) => {
   const url = await testDatabaseUrl({ empty: true });
   const servers = await Promise.all([
     startOwnServer(t, { DATABASE_URL: url }),
@@ -39,72 +38,64 @@ test('two servers started at once on an empty database migrate it once, and both
   assert.equal(await second.ended, 0);
 });
 
-test(
-  'two workers share one port and their figures are summed; a killed one is replaced; SIGTERM stops all',
-  limit,
-  async (t) => {
-    const dataDir = await temporaryFolder(t);
-    const adminPort = await freePort();
-    const env = { DATA_DIR: dataDir, WORKERS: '2', ADMIN_PORT: String(adminPort) };
-    const server = await startOwnServer(t, env);
+test('two workers share one port and their figures are summed; a killed one is replaced; SIGTERM stops all', async (t) => {
+  const dataDir = await temporaryFolder(t);
+  const adminPort = await freePort();
+  const env = { DATA_DIR: dataDir, WORKERS: '2', ADMIN_PORT: String(adminPort) };
+  const server = await startOwnServer(t, env);
 
-    const requests = 60;
-    for (let sent = 0; sent < requests; sent++) assert.equal(await status(server.port, '/api'), 200);
-    await until('the log shows all requests', () => servedBy(server).length >= requests);
-    const workers = [...new Set(servedBy(server))];
-    assert.equal(workers.length, 2, 'both have served');
-    assert.ok(!workers.includes(Number(server.child.pid)));
-    assert.equal(await requestsCounted(adminPort, '/api'), requests);
+  const requests = 60;
+  for (let sent = 0; sent < requests; sent++) assert.equal(await status(server.port, '/api'), 200);
+  await until('the log shows all requests', () => servedBy(server).length >= requests);
+  const workers = [...new Set(servedBy(server))];
+  assert.equal(workers.length, 2, 'both have served');
+  assert.ok(!workers.includes(Number(server.child.pid)));
+  assert.equal(await requestsCounted(adminPort, '/api'), requests);
 
-    const [victim = 0, other = 0] = workers;
-    kill(victim, 'SIGKILL');
-    let lost = 0;
-    await until('another worker serves in its place', async () => {
-      // A connection that Node's cluster was just handing to the dead one is lost; everything after it is served.
-      await status(server.port, '/api').catch(() => lost++);
-      return servedBy(server).some((pid) => pid !== victim && pid !== other);
-    });
-    t.diagnostic(`${lost} connections lost with the killed worker`);
-    const died = server.log().filter((line) => line.msg === 'worker died; starting another');
-    assert.deepEqual(
-      died.map((line) => line.worker),
-      [victim],
-    );
-    assert.equal(await status(adminPort, '/health/ready'), 200);
-    assert.ok((await requestsCounted(adminPort, '/api')) > 0);
+  const [victim = 0, other = 0] = workers;
+  kill(victim, 'SIGKILL');
+  let lost = 0;
+  await until('another worker serves in its place', async () => {
+    // A connection that Node's cluster was just handing to the dead one is lost; everything after it is served.
+    await status(server.port, '/api').catch(() => lost++);
+    return servedBy(server).some((pid) => pid !== victim && pid !== other);
+  });
+  t.diagnostic(`${lost} connections lost with the killed worker`);
+  const died = server.log().filter((line) => line.msg === 'worker died; starting another');
+  assert.deepEqual(
+    died.map((line) => line.worker),
+    [victim],
+  );
+  assert.equal(await status(adminPort, '/health/ready'), 200);
+  assert.ok((await requestsCounted(adminPort, '/api')) > 0);
 
-    const everybody = new Set(servedBy(server));
-    server.child.kill('SIGTERM');
-    assert.equal(await server.ended, 0, server.stdout());
-    for (const pid of everybody) assert.ok(!(await isAlive(pid)), `worker ${pid} has ended`);
-    await assert.rejects(status(server.port, '/api'), { code: 'ECONNREFUSED' });
-  },
-);
+  const everybody = new Set(servedBy(server));
+  server.child.kill('SIGTERM');
+  assert.equal(await server.ended, 0, server.stdout());
+  for (const pid of everybody) assert.ok(!(await isAlive(pid)), `worker ${pid} has ended`);
+  await assert.rejects(status(server.port, '/api'), { code: 'ECONNREFUSED' });
+});
 
-test(
-  'workers end by themselves when their primary is killed, and the port is free again',
-  limit,
-  async (t) => {
-    const url = await testDatabaseUrl();
-    const env = { DATABASE_URL: url, WORKERS: '2', ADMIN_PORT: String(await freePort()) };
-    const server = await startOwnServer(t, env);
-    for (let sent = 0; sent < 10; sent++) await status(server.port, '/api');
-    await until('both have served', () => new Set(servedBy(server)).size === 2);
-    const workers = [...new Set(servedBy(server))];
+test('workers end by themselves when their primary is killed, and the port is free again', async (t) => {
+  const url = await testDatabaseUrl();
+  const env = { DATABASE_URL: url, WORKERS: '2', ADMIN_PORT: String(await freePort()) };
+  const server = await startOwnServer(t, env);
+  for (let sent = 0; sent < 10; sent++) await status(server.port, '/api');
+  await until('both have served', () => new Set(servedBy(server)).size === 2);
+  const workers = [...new Set(servedBy(server))];
 
-    server.child.kill('SIGKILL');
-    await until(
-      'the workers have ended',
-      async () => !(await Promise.all(workers.map(isAlive))).includes(true),
-    );
-    const next = await startOwnServer(t, { ...env, PORT: String(server.port) });
-    assert.equal(await status(next.port, '/api'), 200);
-    next.child.kill('SIGTERM');
-    assert.equal(await next.ended, 0);
-  },
-);
+  server.child.kill('SIGKILL');
+  await until(
+    'the workers have ended',
+    async () => !(await Promise.all(workers.map(isAlive))).includes(true),
+  );
+  const next = await startOwnServer(t, { ...env, PORT: String(server.port) });
+  assert.equal(await status(next.port, '/api'), 200);
+  next.child.kill('SIGTERM');
+  assert.equal(await next.ended, 0);
+});
 
-test('a request that a worker has accepted is answered although the primary is killed', limit, async (t) => {
+test('a request that a worker has accepted is answered although the primary is killed', async (t) => {
   const env = { DATABASE_URL: await testDatabaseUrl(), WORKERS: '2', ADMIN_PORT: String(await freePort()) };
   const server = await startOwnServer(t, env);
   const request = startRequest({

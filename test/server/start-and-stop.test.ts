@@ -25,9 +25,8 @@ import {
 } from '../support/server.ts';
 
 /** Nothing here takes that long: it only ends a test that hangs. */
-const limit = { timeout: 120_000 };
 
-test('npm start gets ready, and SIGTERM to npm stops the server and its PostgreSQL', limit, async (t) => {
+test('npm start gets ready, and SIGTERM to npm stops the server and its PostgreSQL', async (t) => {
   const dataDir = await temporaryFolder(t);
   for (const which of ['first', 'second']) {
     const startedAt = performance.now();
@@ -44,7 +43,7 @@ test('npm start gets ready, and SIGTERM to npm stops the server and its PostgreS
   }
 });
 
-test('Ctrl-C under npm start, which reaches the server twice, stops it in order', limit, async (t) => {
+test('Ctrl-C under npm start, which reaches the server twice, stops it in order', async (t) => {
   const dataDir = await temporaryFolder(t);
   const server = await startOwnServer(t, { DATA_DIR: dataDir, DRAIN_SECONDS: '1' }, ['npm', 'start']);
   // A terminal signals every process of the group, and npm then passes the signal on as well.
@@ -55,7 +54,7 @@ test('Ctrl-C under npm start, which reaches the server twice, stops it in order'
   assert.deepEqual(await processesOn(dataDir), []);
 });
 
-test('SIGTERM in the middle of the first start leaves no PostgreSQL running', limit, async (t) => {
+test('SIGTERM in the middle of the first start leaves no PostgreSQL running', async (t) => {
   for (const [moment, program] of [
     ['while the database is being made', 'initdb'],
     ['while PostgreSQL is starting', 'postgres'],
@@ -75,21 +74,17 @@ test('SIGTERM in the middle of the first start leaves no PostgreSQL running', li
   }
 });
 
-test(
-  'SIGTERM under load fails no accepted request, and asks each client to go elsewhere',
-  limit,
-  async (t) => {
-    await stopUnderLoad(t, {});
-  },
-);
+test('SIGTERM under load fails no accepted request, and asks each client to go elsewhere', async (t) => {
+  await stopUnderLoad(t, {});
+});
 
-test('SIGTERM under load fails no accepted request of several workers either', limit, async (t) => {
+test('SIGTERM under load fails no accepted request of several workers either', async (t) => {
   await stopUnderLoad(t, { WORKERS: '2', ADMIN_PORT: String(await freePort()) });
 });
 
 async function stopUnderLoad(t: TestContext, settings: Record<string, string>): Promise<void> {
   // As behind a proxy, the requests have names, by which they are found in the server's log.
-  const env = { DATABASE_URL: await testDatabaseUrl(), DRAIN_SECONDS: '1', TRUST_PROXY: '1', ...settings };
+  const env = { DATABASE_URL: await testDatabaseUrl(), DRAIN_SECONDS: '2', TRUST_PROXY: '1', ...settings };
   const server = await startOwnServer(t, env);
   const adminPort = Number(settings.ADMIN_PORT ?? server.port);
   const keepAlive = new Agent({ keepAlive: true });
@@ -120,6 +115,13 @@ async function stopUnderLoad(t: TestContext, settings: Record<string, string>): 
     assert.equal(headers?.['retry-after'], '1');
     return true;
   });
+  // The workers are told a moment later. They take turns, so each has some of four new connections.
+  await until('every worker asks to go elsewhere', async () => {
+    const fresh = Array.from({ length: 4 }, () => new Agent({ keepAlive: true }));
+    const answers = await Promise.all(fresh.map((agent) => get(server.port, '/api', { agent })));
+    for (const agent of fresh) agent.destroy();
+    return answers.every(({ headers }) => headers?.connection === 'close');
+  });
   draining = true;
   const code = await server.ended;
   await pacing;
@@ -149,7 +151,7 @@ async function stopUnderLoad(t: TestContext, settings: Record<string, string>): 
   }
 }
 
-test('a request whose body is still arriving at SIGTERM is answered', limit, async (t) => {
+test('a request whose body is still arriving at SIGTERM is answered', async (t) => {
   const server = await startOwnServer(t, { DATABASE_URL: await testDatabaseUrl(), DRAIN_SECONDS: '0' });
   const body = JSON.stringify({ slow: true });
   const request = startRequest({
@@ -176,7 +178,7 @@ test('a request whose body is still arriving at SIGTERM is answered', limit, asy
   assert.equal(await server.ended, 0);
 });
 
-test('a receiver of webhooks that takes its time does not hold the port open', limit, async (t) => {
+test('a receiver of webhooks that takes its time does not hold the port open', async (t) => {
   const server = await startOwnServer(t, { DATABASE_URL: await testDatabaseUrl(), DRAIN_SECONDS: '0' });
   const receiver = await startReceiver();
   const held: ServerResponse[] = [];
@@ -207,7 +209,7 @@ test('a receiver of webhooks that takes its time does not hold the port open', l
   assert.ok(told(server, 'stopped'));
 });
 
-test('connections that say nothing, or half of something, do not spoil a clean stop', limit, async (t) => {
+test('connections that say nothing, or half of something, do not spoil a clean stop', async (t) => {
   const dataDir = await temporaryFolder(t);
   const server = await startOwnServer(t, { DATA_DIR: dataDir });
   const begun =
@@ -229,14 +231,14 @@ test('connections that say nothing, or half of something, do not spoil a clean s
   assert.deepEqual(await processesOn(dataDir), []);
 });
 
-test('a terminal that is closed (SIGHUP) stops the server in order', limit, async (t) => {
+test('a terminal that is closed (SIGHUP) stops the server in order', async (t) => {
   const server = await startOwnServer(t, { DATABASE_URL: await testDatabaseUrl() });
   server.child.kill('SIGHUP');
   assert.equal(await server.ended, 0);
   assert.ok(told(server, 'stopped'));
 });
 
-test('a server whose output nobody reads any more ends, and takes its PostgreSQL along', limit, async (t) => {
+test('a server whose output nobody reads any more ends, and takes its PostgreSQL along', async (t) => {
   const dataDir = await temporaryFolder(t);
   const early = spawnOwnServer(t, { PORT: String(await freePort()), DATA_DIR: dataDir });
   early.child.stdout?.once('data', () => early.child.stdout?.destroy());
@@ -252,37 +254,33 @@ test('a server whose output nobody reads any more ends, and takes its PostgreSQL
   assert.deepEqual(await processesOn(dataDir), []);
 });
 
-test(
-  'an echo of the first signal is ignored; a second signal after a second ends the server at once',
-  limit,
-  async (t) => {
-    const dataDir = await temporaryFolder(t);
-    const patient = await startOwnServer(t, { DATA_DIR: dataDir, DRAIN_SECONDS: '1' });
-    patient.child.kill('SIGINT');
-    await until('it is stopping', () => told(patient, 'stopping'));
-    patient.child.kill('SIGINT');
-    assert.equal(await patient.ended, 0);
-    assert.ok(told(patient, 'stopped') && !told(patient, 'second signal: ending at once'));
-    assert.deepEqual(await processesOn(dataDir), []);
+test('an echo of the first signal is ignored; a second signal after a second ends the server at once', async (t) => {
+  const dataDir = await temporaryFolder(t);
+  const patient = await startOwnServer(t, { DATA_DIR: dataDir, DRAIN_SECONDS: '1' });
+  patient.child.kill('SIGINT');
+  await until('it is stopping', () => told(patient, 'stopping'));
+  patient.child.kill('SIGINT');
+  assert.equal(await patient.ended, 0);
+  assert.ok(told(patient, 'stopped') && !told(patient, 'second signal: ending at once'));
+  assert.deepEqual(await processesOn(dataDir), []);
 
-    const hurried = await startOwnServer(t, { DATA_DIR: dataDir, DRAIN_SECONDS: '30' });
-    hurried.child.kill('SIGINT');
-    await until('it is stopping', () => told(hurried, 'stopping'));
-    await delay(1_200);
-    const signalledAt = performance.now();
-    hurried.child.kill('SIGINT');
-    assert.equal(await hurried.ended, 1);
-    t.diagnostic(`second signal: ended after ${since(signalledAt)}`);
-    assert.ok(told(hurried, 'second signal: ending at once') && !told(hurried, 'stopped'));
-    await until('PostgreSQL has ended', async () => (await processesOn(dataDir)).length === 0);
+  const hurried = await startOwnServer(t, { DATA_DIR: dataDir, DRAIN_SECONDS: '30' });
+  hurried.child.kill('SIGINT');
+  await until('it is stopping', () => told(hurried, 'stopping'));
+  await delay(1_200);
+  const signalledAt = performance.now();
+  hurried.child.kill('SIGINT');
+  assert.equal(await hurried.ended, 1);
+  t.diagnostic(`second signal: ended after ${since(signalledAt)}`);
+  assert.ok(told(hurried, 'second signal: ending at once') && !told(hurried, 'stopped'));
+  await until('PostgreSQL has ended', async () => (await processesOn(dataDir)).length === 0);
 
-    const next = await startOwnServer(t, { DATA_DIR: dataDir });
-    next.child.kill('SIGTERM');
-    assert.equal(await next.ended, 0);
-  },
-);
+  const next = await startOwnServer(t, { DATA_DIR: dataDir });
+  next.child.kill('SIGTERM');
+  assert.equal(await next.ended, 0);
+});
 
-test('production with demo settings names every fault at once and does not start', limit, async (t) => {
+test('production with demo settings names every fault at once and does not start', async (t) => {
   const dataDir = await temporaryFolder(t);
   const secret = 'tollgate-demo-secret-for-local-use-only-0000';
   const server = spawnOwnServer(t, {
@@ -300,7 +298,7 @@ test('production with demo settings names every fault at once and does not start
   assert.deepEqual(await processesOn(dataDir), []);
 });
 
-test('production without any setting names what it needs and does not start', limit, async (t) => {
+test('production without any setting names what it needs and does not start', async (t) => {
   const server = spawnOwnServer(t, { TOLLGATE_ENV: 'production' });
   assert.equal(await server.ended, 1);
   assert.deepEqual(faultsNamed(server), [
@@ -313,7 +311,7 @@ test('production without any setting names what it needs and does not start', li
   ]);
 });
 
-test('values that cannot be read are all listed, each once', limit, async (t) => {
+test('values that cannot be read are all listed, each once', async (t) => {
   const server = spawnOwnServer(t, {
     ...{ PORT: 'http', ADMIN_PORT: '70000', WORKERS: '0', DRAIN_SECONDS: '-1', DATABASE_POOL_SIZE: '1e3' },
     ...{ JOBS: 'maybe', LOG_LEVEL: 'loud', BASE_URL: 'id.example.com', TRUST_PROXY: 'everybody' },
@@ -326,7 +324,7 @@ test('values that cannot be read are all listed, each once', limit, async (t) =>
   ]);
 });
 
-test('a port in use gives one sentence and leaves no PostgreSQL', limit, async (t) => {
+test('a port in use gives one sentence and leaves no PostgreSQL', async (t) => {
   const dataDir = await temporaryFolder(t);
   const port = await occupiedPort(t);
   const server = spawnOwnServer(t, { PORT: String(port), DATA_DIR: dataDir });
@@ -335,7 +333,7 @@ test('a port in use gives one sentence and leaves no PostgreSQL', limit, async (
   assert.deepEqual(await processesOn(dataDir), []);
 });
 
-test('an ADMIN_PORT in use is told by its name', limit, async (t) => {
+test('an ADMIN_PORT in use is told by its name', async (t) => {
   const adminPort = await occupiedPort(t);
   const env = { PORT: String(await freePort()), ADMIN_PORT: String(adminPort) };
   const server = spawnOwnServer(t, { ...env, DATABASE_URL: await testDatabaseUrl() });
@@ -346,39 +344,29 @@ test('an ADMIN_PORT in use is told by its name', limit, async (t) => {
   );
 });
 
-test(
-  'what keeps the server from starting is told in one sentence that names the setting',
-  limit,
-  async (t) => {
-    const dataDir = await temporaryFolder(t);
-    const file = join(dataDir, 'file');
-    await writeFile(file, '');
-    const away = `postgres://tollgate:pa55word@127.0.0.1:${await freePort()}/tollgate`;
-    const database = await testDatabaseUrl();
-    for (const [env, expected] of [
-      [
-        { DATABASE_URL: away },
-        /^The database at 127\.0\.0\.1:\d+ does not answer .* correct DATABASE_URL\.$/,
-      ],
-      [
-        { DATABASE_URL: database, HOST: '203.0.113.7' },
-        /^This machine .* 203\.0\.113\.7 .* set HOST to one /,
-      ],
-      [{ DATABASE_URL: database, HOST: 'no.invalid' }, /^This machine .* no\.invalid .* set HOST to one /],
-      [{ DATA_DIR: file }, /^The data folder .*file cannot be used \(ENOTDIR\): set DATA_DIR to a folder /],
-      [{ DATA_DIR: join(file, 'below') }, /^The data folder .*below cannot be used \(\w+\): set DATA_DIR /],
-    ] as const) {
-      const server = spawnOwnServer(t, { PORT: String(await freePort()), ...env });
-      assert.equal(await server.ended, 1);
-      const [, sentence = ''] = /^Tollgate does not start\. (.*)\n$/.exec(server.stderr()) ?? [];
-      assert.match(sentence, expected, server.stderr());
-      assert.ok(!(server.stderr() + server.stdout()).includes('pa55word'));
-      assert.ok(!server.log().some((line) => line.level === 'fatal'), server.stdout());
-    }
-  },
-);
+test('what keeps the server from starting is told in one sentence that names the setting', async (t) => {
+  const dataDir = await temporaryFolder(t);
+  const file = join(dataDir, 'file');
+  await writeFile(file, '');
+  const away = `postgres://tollgate:pa55word@127.0.0.1:${await freePort()}/tollgate`;
+  const database = await testDatabaseUrl();
+  for (const [env, expected] of [
+    [{ DATABASE_URL: away }, /^The database at 127\.0\.0\.1:\d+ does not answer .* correct DATABASE_URL\.$/],
+    [{ DATABASE_URL: database, HOST: '203.0.113.7' }, /^This machine .* 203\.0\.113\.7 .* set HOST to one /],
+    [{ DATABASE_URL: database, HOST: 'no.invalid' }, /^This machine .* no\.invalid .* set HOST to one /],
+    [{ DATA_DIR: file }, /^The data folder .*file cannot be used \(ENOTDIR\): set DATA_DIR to a folder /],
+    [{ DATA_DIR: join(file, 'below') }, /^The data folder .*below cannot be used \(\w+\): set DATA_DIR /],
+  ] as const) {
+    const server = spawnOwnServer(t, { PORT: String(await freePort()), ...env });
+    assert.equal(await server.ended, 1);
+    const [, sentence = ''] = /^Tollgate does not start\. (.*)\n$/.exec(server.stderr()) ?? [];
+    assert.match(sentence, expected, server.stderr());
+    assert.ok(!(server.stderr() + server.stdout()).includes('pa55word'));
+    assert.ok(!server.log().some((line) => line.level === 'fatal'), server.stdout());
+  }
+});
 
-test('with several workers a port in use is told in one sentence too', limit, async (t) => {
+test('with several workers a port in use is told in one sentence too', async (t) => {
   const port = await occupiedPort(t);
   const env = { PORT: String(port), ADMIN_PORT: String(await freePort()), WORKERS: '2' };
   const server = spawnOwnServer(t, { ...env, DATABASE_URL: await testDatabaseUrl() });
@@ -386,26 +374,22 @@ test('with several workers a port in use is told in one sentence too', limit, as
   assert.equal(server.stderr(), `Tollgate does not start. Port ${port} is in use; set PORT to another.\n`);
 });
 
-test(
-  'a second server on the same DATA_DIR is refused with a sentence, and the first serves on',
-  limit,
-  async (t) => {
-    const dataDir = await temporaryFolder(t);
-    const first = await startOwnServer(t, { DATA_DIR: dataDir });
-    const second = spawnOwnServer(t, { PORT: String(await freePort()), DATA_DIR: dataDir });
-    assert.equal(await second.ended, 1);
-    assert.match(
-      second.stderr(),
-      /^Tollgate does not start\. The data folder .+ is in use by another running server \(.+\): stop .+\n$/,
-    );
-    assert.ok(second.stderr().includes(dataDir));
-    assert.equal((await get(first.port, '/health/ready')).status, 200);
-    first.child.kill('SIGTERM');
-    assert.equal(await first.ended, 0);
-  },
-);
+test('a second server on the same DATA_DIR is refused with a sentence, and the first serves on', async (t) => {
+  const dataDir = await temporaryFolder(t);
+  const first = await startOwnServer(t, { DATA_DIR: dataDir });
+  const second = spawnOwnServer(t, { PORT: String(await freePort()), DATA_DIR: dataDir });
+  assert.equal(await second.ended, 1);
+  assert.match(
+    second.stderr(),
+    /^Tollgate does not start\. The data folder .+ is in use by another running server \(.+\): stop .+\n$/,
+  );
+  assert.ok(second.stderr().includes(dataDir));
+  assert.equal((await get(first.port, '/health/ready')).status, 200);
+  first.child.kill('SIGTERM');
+  assert.equal(await first.ended, 0);
+});
 
-test('in production /health and /metrics answer on ADMIN_PORT only', limit, async (t) => {
+test('in production /health and /metrics answer on ADMIN_PORT only', async (t) => {
   const [port, adminPort] = [await freePort(), await freePort()];
   await startOwnServer(t, {
     ...{ TOLLGATE_ENV: 'production', HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort) },
@@ -421,29 +405,25 @@ test('in production /health and /metrics answer on ADMIN_PORT only', limit, asyn
   assert.deepEqual(await statuses(adminPort), [200, 200, 200, 200, 404]);
 });
 
-test(
-  'JOBS=only does the jobs and serves health but no API; JOBS=off serves and does no jobs',
-  limit,
-  async (t) => {
-    const url = await testDatabaseUrl();
-    const only = await startOwnServer(t, { DATABASE_URL: url, JOBS: 'only' });
-    assert.equal((await get(only.port, '/health/live')).status, 200);
-    assert.equal((await get(only.port, '/metrics')).status, 200);
-    for (const path of ['/api', '/api/openapi.json', '/']) {
-      assert.equal((await get(only.port, path)).status, 404, path);
-    }
-    await until('it listens for jobs', async () => (await jobSessions(url)) > 0);
-    only.child.kill('SIGTERM');
-    assert.equal(await only.ended, 0);
-    await until('its sessions have ended', async () => (await jobSessions(url)) === 0);
+test('JOBS=only does the jobs and serves health but no API; JOBS=off serves and does no jobs', async (t) => {
+  const url = await testDatabaseUrl();
+  const only = await startOwnServer(t, { DATABASE_URL: url, JOBS: 'only' });
+  assert.equal((await get(only.port, '/health/live')).status, 200);
+  assert.equal((await get(only.port, '/metrics')).status, 200);
+  for (const path of ['/api', '/api/openapi.json', '/']) {
+    assert.equal((await get(only.port, path)).status, 404, path);
+  }
+  await until('it listens for jobs', async () => (await jobSessions(url)) > 0);
+  only.child.kill('SIGTERM');
+  assert.equal(await only.ended, 0);
+  await until('its sessions have ended', async () => (await jobSessions(url)) === 0);
 
-    const off = await startOwnServer(t, { DATABASE_URL: url, JOBS: 'off' });
-    assert.equal((await get(off.port, '/api')).status, 200);
-    assert.equal(await jobSessions(url), 0);
-    off.child.kill('SIGTERM');
-    assert.equal(await off.ended, 0);
-  },
-);
+  const off = await startOwnServer(t, { DATABASE_URL: url, JOBS: 'off' });
+  assert.equal((await get(off.port, '/api')).status, 200);
+  assert.equal(await jobSessions(url), 0);
+  off.child.kill('SIGTERM');
+  assert.equal(await off.ended, 0);
+});
 
 type Answer = {
   status?: number | undefined;

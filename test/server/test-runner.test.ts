@@ -3,7 +3,7 @@ import { chmod, readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { processesOn, spawnOwnServer, temporaryFolder, until } from '../support/server.ts';
 
-test('Ctrl-C in the tests stops their PostgreSQL and removes its folder', { timeout: 120_000 }, async (t) => {
+test('Ctrl-C in the tests stops their PostgreSQL and removes its folder', async (t) => {
   const folder = await temporaryFolder(t);
   // PostgreSQL's own user has to pass here when root runs the tests.
   await chmod(folder, 0o755);

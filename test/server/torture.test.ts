@@ -3,9 +3,7 @@ import { test } from 'node:test';
 import { tortureEmbedded } from '../../torture/campaign.ts';
 
 /** The long form, with all faults, is `npm run torture`. */
-test('a few rounds of the torture: nothing acknowledged is lost or doubled, whatever is killed or torn', {
-  timeout: 300_000,
-}, async (t) => {
+test('a few rounds of the torture: nothing acknowledged is lost or doubled, whatever is killed or torn', async (t) => {
   const report = await tortureEmbedded(t, {
     ...{ seed: 7, nodes: 2, ms: Number.POSITIVE_INFINITY },
     faults: ['kill-server', 'kill-postgres', 'torn-line', 'rolling-restart'],

@@ -5,6 +5,8 @@ import { type Browser, chromium } from 'playwright-core';
 
 const places = [
   process.env.CHROMIUM_PATH,
+  // The same engine without windows around it, at about half the cost.
+  '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -20,14 +22,11 @@ export async function installBrowser(): Promise<void> {
   }
   process.stdout.write('installing Chromium for the page tests\n');
   execFileSync('apt-get', ['update'], { stdio: 'ignore' });
-  execFileSync(
-    'apt-get',
-    ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-dejavu-core', 'curl'],
-    {
-      stdio: 'ignore',
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    },
-  );
+  const packages = ['chromium-headless-shell', 'fonts-dejavu-core', 'curl'];
+  execFileSync('apt-get', ['install', '-y', '--no-install-recommends', ...packages], {
+    stdio: 'ignore',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  });
   if (!findChromium()) throw new Error('Chromium was installed but is not found; name it in CHROMIUM_PATH.');
 }
 

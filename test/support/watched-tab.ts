@@ -13,7 +13,7 @@ export async function inBrowser(
   story: (tabs: Tabs) => Promise<void>,
 ): Promise<void> {
   const context = await browser.newContext({ viewport: { width: 360, height: 740 }, ...options });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(60_000);
   const complaints: string[] = [];
   const outside: string[] = [];
   context.on('request', (request) => {

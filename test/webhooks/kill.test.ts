@@ -8,7 +8,6 @@ import { answering, type EndpointAnswer, type Receiver, startReceiver } from '..
 import { type OwnServer, startOwnServer, until } from '../support/server.ts';
 
 /** Nothing here takes that long: it only ends a test that hangs. */
-const limit = { timeout: 120_000 };
 
 const receiver = await startReceiver();
 const slow = await startReceiver();
@@ -31,7 +30,7 @@ async function post<Answer>(server: OwnServer, path: string, body: object): Prom
 
 const idsOf = ({ received }: Receiver) => received.map(({ event }) => event.data.object.id);
 
-test('kill -9 between the commit and the delivery loses no event', limit, async (t) => {
+test('kill -9 between the commit and the delivery loses no event', async (t) => {
   const env = { DATABASE_URL: await testDatabaseUrl() };
   const payments: string[] = [];
   const requests = await startOwnServer(t, { ...env, JOBS: 'off' });
@@ -59,7 +58,7 @@ test('kill -9 between the commit and the delivery loses no event', limit, async 
   for (const id of payments) assert.ok(idsOf(receiver).includes(id), id);
 });
 
-test('receivers that do not answer hold up neither other background work nor a stop', limit, async (t) => {
+test('receivers that do not answer hold up neither other background work nor a stop', async (t) => {
   const env = { DATABASE_URL: await testDatabaseUrl() };
   const server = await startOwnServer(t, env);
   slow.answer = () => {};
@@ -97,7 +96,7 @@ test('receivers that do not answer hold up neither other background work nor a s
   assert.equal(await server.ended, 0);
 });
 
-test('a server under the lesser role of the database delivers, and keeps its log', limit, async (t) => {
+test('a server under the lesser role of the database delivers, and keeps its log', async (t) => {
   const env = { DATABASE_URL: lesser.server, MIGRATION_DATABASE_URL: lesser.owner };
   const server = await startOwnServer(t, env);
   receiver.received.length = 0;
