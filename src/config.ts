@@ -63,6 +63,8 @@ export type WebhooksConfig = {
 };
 
 export type Config = {
+  /** What `keysSecret` is to become, for the one command that changes it. */
+  newKeysSecret: string | undefined;
   server: ServerConfig;
   database: DatabaseConfig;
   identity: IdentityConfig;
@@ -147,6 +149,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   }
 
   return {
+    newKeysSecret: values.newKeysSecret,
     server: {
       env: tollgateEnv,
       demo,

@@ -110,6 +110,10 @@ export const settings = {
       'The secret under which signing keys are encrypted and from which the other inner keys are derived.',
     shownDefault: 'a demo value in local, else required',
   }),
+  newKeysSecret: secret('NEW_KEYS_SECRET', 32, {
+    group: 'Secrets',
+    about: 'What `tollgate keys change-secret` puts in the place of `KEYS_SECRET`; nothing else reads it.',
+  }),
 
   selfRegistration: choice('SELF_REGISTRATION', ['on', 'off'], {
     group: 'Identity',

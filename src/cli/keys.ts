@@ -1,7 +1,10 @@
 import type { Command } from 'commander';
+import { changeKeysSecret } from '../change-keys-secret.ts';
 import { inspectKeys, rotateKeys } from '../identity/keyring.ts';
+import { ConfigurationFaults } from '../platform/settings.ts';
 import { type Answer, addChanging, addReading, onDatabase } from './command.ts';
 import type { CommandDeps } from './deps.ts';
+import { progress } from './exit.ts';
 import { table } from './text.ts';
 
 const exampleKey = {
@@ -30,6 +33,14 @@ kept: only checks old hints at logout. Private keys are never shown.`,
     more: `A new key is published at once and signs 15 minutes later, when every partner and every server has seen it. Where one
 is waiting already, none is made.`,
   }).action(onDatabase(rotate));
+  addChanging(keys, 'change-secret', {
+    about: 'seal everything with NEW_KEYS_SECRET instead of KEYS_SECRET, while no server runs',
+    examples: ['tollgate keys change-secret'],
+    json: { signingKeys: 3, peopleWithDocuments: 1200, webhookEndpoints: 4 },
+    more: `Signing keys, identity documents and webhook secrets stay what they are, so tokens and signatures go on being good.
+Logins under way begin anew, devices are no longer known, and payment links from before lead nowhere: a shop finds the
+new one by reading the payment. Backups from before still need the old secret.`,
+  }).action(onDatabase(changeSecret));
 }
 
 async function list(deps: CommandDeps): Promise<Answer> {
@@ -65,4 +76,21 @@ async function rotate(deps: CommandDeps): Promise<Answer> {
   const said =
     made.length > 0 ? `${made.length} keys made.` : 'None made: the next keys are waiting already.';
   return { json: { made, ...after.json }, text: `${said}\n\n${after.text}` };
+}
+
+async function changeSecret({ config, db, now, actor }: CommandDeps): Promise<Answer> {
+  const { keysSecret: from } = config.identity;
+  const to = config.newKeysSecret;
+  if (to === undefined || to === from) {
+    const problem = to === undefined ? 'It is not set.' : 'It is the same as KEYS_SECRET.';
+    const remedy = 'Make one with: openssl rand -base64 48';
+    throw new ConfigurationFaults([{ name: 'NEW_KEYS_SECRET', problem, remedy }]);
+  }
+  const onProgress = (people: number) => progress(`documents of ${people} people`);
+  const done = await changeKeysSecret({ db, from, to, now, actor, onProgress });
+  return {
+    json: done,
+    text: `Sealed anew: ${done.signingKeys} signing keys, the documents of ${done.peopleWithDocuments} people, the secrets of ${done.webhookEndpoints} webhook endpoints.
+Start the servers with the new secret as KEYS_SECRET; the one before opens nothing any more.`,
+  };
 }

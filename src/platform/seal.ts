@@ -33,6 +33,15 @@ export function unseal(key: PurposeKey, sealed: Buffer, context = ''): Buffer | 
   }
 }
 
+/** What one key has sealed, sealed by another. */
+export function reseal(keys: { from: PurposeKey; to: PurposeKey }, sealed: Buffer, context: string): Buffer {
+  const plain = unseal(keys.from, sealed, context);
+  if (!plain) throw new WrongKey(`what belongs to ${context} was not sealed with this key`);
+  return seal(keys.to, plain, context);
+}
+
+export class WrongKey extends Error {}
+
 export function mac(key: PurposeKey, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
 }

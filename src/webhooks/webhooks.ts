@@ -4,7 +4,7 @@ import type { Database } from '../platform/db.ts';
 import type { Job } from '../platform/jobs.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Resolve } from '../platform/outgoing.ts';
-import { deriveKey } from '../platform/seal.ts';
+import { deriveKey, type PurposeKey } from '../platform/seal.ts';
 import { uuid7 } from '../platform/uuid7.ts';
 import { cleanUpWebhooksJob } from './clean-up.ts';
 import type { WebhookDeps } from './deps.ts';
@@ -34,7 +34,7 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
     now,
     newId: () => uuid7(now()),
     chance: Math.random,
-    secretsKey: deriveKey(config.keysSecret, 'webhook secrets'),
+    secretsKey: webhookSecretsKey(config.keysSecret),
     outgoing: { allowPrivate: config.local, ...outgoingLimits },
     resolve: options.resolve,
     userAgent: `Tollgate/${options.version}`,
@@ -44,4 +44,9 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
     audit,
   };
   return { deps, jobs: [cleanUpWebhooksJob({ db, now })] };
+}
+
+/** The key under which the secrets of endpoints lie in the database. */
+export function webhookSecretsKey(keysSecret: string): PurposeKey {
+  return deriveKey(keysSecret, 'webhook secrets');
 }

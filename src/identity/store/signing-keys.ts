@@ -29,6 +29,13 @@ export async function insertSigningKey(tx: Transaction, key: SigningKeyRow): Pro
       ${key.activatesAt})`);
 }
 
+export async function saveSealedKey(
+  tx: Transaction,
+  { kid, privateSealed }: Pick<SigningKeyRow, 'kid' | 'privateSealed'>,
+): Promise<void> {
+  await tx.run(sql`update identity.signing_keys set private_sealed = ${privateSealed} where kid = ${kid}`);
+}
+
 export async function deleteSigningKeys(tx: Transaction, kids: string[]): Promise<void> {
   await tx.run(sql`delete from identity.signing_keys where kid = any(${kids})`);
 }

@@ -1,5 +1,5 @@
 import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
-import { type PurposeKey, seal, unseal } from '../../platform/seal.ts';
+import { type PurposeKey, reseal, seal, unseal } from '../../platform/seal.ts';
 import {
   type Account,
   type Gender,
@@ -238,6 +238,34 @@ function openDocument(key: PurposeKey, id: UserId, field: DocumentField, sealed:
   const value = unseal(key, sealed, documentContext(id, field));
   if (!value) throw new Error(`${field} of user ${id} was not sealed with this key`);
   return value.toString('utf8');
+}
+
+/** From now on nobody is added or changed until the transaction ends. */
+export async function lockUsers(tx: Transaction): Promise<void> {
+  await tx.run(sql`lock table identity.users in exclusive mode`);
+}
+
+/** Seals the documents of so many people anew, and gives back how many had some and after whom to go on. */
+export async function resealDocuments(
+  tx: Transaction,
+  keys: { from: PurposeKey; to: PurposeKey },
+  { after, limit }: { after: UserId; limit: number },
+): Promise<{ resealed: number; last: UserId | undefined }> {
+  type Row = { userId: UserId; pinSealed: Buffer | null; idCardNumberSealed: Buffer | null };
+  const rows = await tx.many<Row>(sql`
+    select user_id, pin_sealed, id_card_number_sealed from identity.users
+    where user_id > ${after} order by user_id limit ${limit}`);
+  const anew = (id: UserId, field: DocumentField, sealed: Buffer | null) =>
+    sealed && reseal(keys, sealed, documentContext(id, field));
+  const sealed = rows.filter((row) => row.pinSealed ?? row.idCardNumberSealed);
+  const ids = sealed.map((row) => row.userId);
+  const pins = sealed.map((row) => anew(row.userId, 'pin', row.pinSealed));
+  const cards = sealed.map((row) => anew(row.userId, 'idCardNumber', row.idCardNumberSealed));
+  await tx.run(sql`
+    update identity.users u set pin_sealed = d.pin, id_card_number_sealed = d.card
+    from unnest(${ids}::uuid[], ${pins}::bytea[], ${cards}::bytea[]) as d (user_id, pin, card)
+    where u.user_id = d.user_id`);
+  return { resealed: sealed.length, last: rows.at(-1)?.userId };
 }
 
 /**

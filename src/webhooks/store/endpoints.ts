@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
+import { type PurposeKey, reseal } from '../../platform/seal.ts';
 import type { DisabledReason, Endpoint } from '../domain/endpoint.ts';
 import { type Owner, ownerKey, ownerOf } from '../domain/owner.ts';
 
@@ -89,6 +90,25 @@ export async function saveNewSecret(
     update webhooks.endpoints set previous_secret_sealed = secret_sealed,
       previous_secret_expires_at = ${secret.previousUntil}, secret_sealed = ${secret.sealed}
     where owner = ${ownerKey(endpoint.owner)} and endpoint_id = ${endpoint.id}`);
+}
+
+/** Seals the secrets of all endpoints anew, and tells how many endpoints there are. */
+export async function resealSecrets(
+  tx: Transaction,
+  keys: { from: PurposeKey; to: PurposeKey },
+): Promise<number> {
+  await tx.run(sql`lock table webhooks.endpoints in exclusive mode`);
+  type Row = { owner: string; endpointId: string; secretSealed: Buffer; previousSecretSealed: Buffer | null };
+  const rows = await tx.many<Row>(sql`
+    select owner, endpoint_id, secret_sealed, previous_secret_sealed from webhooks.endpoints`);
+  for (const { owner, endpointId, secretSealed, previousSecretSealed } of rows) {
+    const previous = previousSecretSealed && reseal(keys, previousSecretSealed, endpointId);
+    await tx.run(sql`
+      update webhooks.endpoints set secret_sealed = ${reseal(keys, secretSealed, endpointId)},
+        previous_secret_sealed = ${previous}
+      where owner = ${owner} and endpoint_id = ${endpointId}`);
+  }
+  return rows.length;
 }
 
 /** All that waits for it is to begin anew, from the first object on. */
