@@ -486,6 +486,26 @@ test('a customer who comes back from the bank is answered although the acquirer 
   await until('the payment has succeeded', hasSucceeded);
 });
 
+test('a customer who opens the page while the bank waits for them is shown it although the acquirer is silent', {
+  timeout: 60_000,
+}, async () => {
+  const payment = await createPayment(service);
+  await payByCard(service, payment, cards.challenge);
+  await postForm(service, await bankOf(service, payment), { code: '1234' });
+  const silence = gate();
+  const { inquireAuthorization } = acquirer;
+  acquirer.inquireAuthorization = async (asked) => {
+    await silence.opened;
+    return inquireAuthorization(asked);
+  };
+  const page = await service.app.inject({ url: new URL(payment.confirmation.confirmationUrl).pathname });
+  acquirer.inquireAuthorization = inquireAuthorization;
+  silence.open();
+  assert.ok(page.body.includes(payTexts.az.bank.title), page.body);
+  const hasSucceeded = async () => (await readPayment(service, payment.id)).status === 'succeeded';
+  await until('the payment has succeeded', hasSucceeded);
+});
+
 test('after all that nothing is left open and the ledger is clean', async () => {
   const lost = await createPayment(service);
   await payByCard(service, lost, cards.lostThenNever);

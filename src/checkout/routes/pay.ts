@@ -49,7 +49,7 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     const visit = await visitOf(deps, request);
     if (!visit) return pages.unknown(request, reply);
     // Somebody who has answered their bank, and whose way back got lost, opens the link again.
-    const looked = await lookAtChallenge(visit);
+    const looked = await answerInTime(deps.log, reply, lookAtChallenge(visit));
     return pages.current(request, reply, looked ?? visit);
   });
 
