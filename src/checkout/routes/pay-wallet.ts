@@ -10,7 +10,7 @@ import type { CheckoutDeps } from '../deps.ts';
 import type { Pending } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { walletBalance } from '../store/ledger.ts';
-import { type SignedIn, SignInFailed, type SignInUnderWay } from '../wallet-sign-in.ts';
+import { type SignedIn, SignInFailed, type SignInUnderWay, type WalletOwner } from '../wallet-sign-in.ts';
 import { fieldsOf, orShowHowItStands, type Token, visitOf } from './pay.ts';
 import { isPayable, type Notice, type payPages, type Visit } from './pay-pages.ts';
 
@@ -80,7 +80,11 @@ export const payWalletRoutes: FastifyPluginAsync<{
     if (!isPayable(visit)) return reply.redirect(pages.address(visit), 303);
     const paying = payingOf(request, visit);
     if (!paying) return reply.redirect(pages.address(visit, '/wallet'), 303);
-    return show(reply, visit, paying);
+    try {
+      return await show(reply, visit, paying, await deps.walletSignIn.ownerOf(paying));
+    } catch (error) {
+      return backWithNotice(reply, visit, error);
+    }
   });
 
   app.post<Token>('/pay/:token/wallet/confirm', hidden, async (request, reply) => {
@@ -99,16 +103,16 @@ export const payWalletRoutes: FastifyPluginAsync<{
     }
     const pay = async () => {
       // Asked again, and not only when the page was shown: whoever has signed out since does not pay.
-      await deps.walletSignIn.ownerOf(paying);
+      const owner = await deps.walletSignIn.ownerOf(paying);
       const where = { merchantId: payment.merchantId, paymentId: payment.id };
-      return (await payByWallet(deps, where, paying.userId, payment.attempts)) ? 'paid' : 'too little';
+      return { owner, paid: await payByWallet(deps, where, paying.userId, payment.attempts) };
     };
     try {
       return await orShowHowItStands(reply, here, async () => {
         const result = await answerInTime(deps.log, reply, pay());
         // Until it is done the page would show its form, as if nothing had been taken from the wallet.
         if (!result) throw refuse('outcome_unknown');
-        if (result === 'too little') return show(reply, visit, paying);
+        if (!result.paid) return show(reply, visit, paying, result.owner);
         cookies.clear(reply, cookieOfPayment(visit.token));
         return reply.redirect(here, 303);
       });
@@ -117,14 +121,14 @@ export const payWalletRoutes: FastifyPluginAsync<{
     }
   });
 
-  async function show(reply: FastifyReply, visit: Visit & { payment: Pending }, paying: Paying) {
-    try {
-      const owner = await deps.walletSignIn.ownerOf(paying);
-      const balance = await walletBalance(deps.db, owner.userId, visit.payment.amount.currency);
-      return pages.wallet(reply, visit, { owner, balance, csrf: paying.csrf });
-    } catch (error) {
-      return backWithNotice(reply, visit, error);
-    }
+  async function show(
+    reply: FastifyReply,
+    visit: Visit & { payment: Pending },
+    paying: Paying,
+    owner: WalletOwner,
+  ) {
+    const balance = await walletBalance(deps.db, owner.userId, visit.payment.amount.currency);
+    return pages.wallet(reply, visit, { owner, balance, csrf: paying.csrf });
   }
 
   function backWithNotice(reply: FastifyReply, there: Pick<Visit, 'token' | 'chosen'>, error: unknown) {
