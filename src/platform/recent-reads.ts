@@ -12,7 +12,10 @@ export function readOnceASecond<Found>(read: (id: string) => Promise<Found>): (i
     // Made-up names must not fill the memory; emptying it costs a read for each, no more.
     if (known.size >= mostKept) known.clear();
     known.set(id, { found, readAt: now });
-    found.catch(() => known.delete(id));
+    found.catch(() => {
+      // One that was slow to fail must not take a newer one along.
+      if (known.get(id)?.found === found) known.delete(id);
+    });
     return found;
   };
 }
