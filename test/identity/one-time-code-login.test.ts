@@ -236,10 +236,30 @@ test('a code whose form was broken off before anybody was logged in can be sent 
   const phone = newPhone();
   const visitor = newVisitor();
   const page = await askFor(visitor, phone);
+  await enterAndBreakOff(visitor, page, codeFor(phone), sql`lock table identity.sessions`);
+  assertAccepted(await enter(visitor, page, codeFor(phone)));
+});
+
+test('a wrong guess that was broken off is counted like any other', async () => {
+  const phone = newPhone();
+  const visitor = newVisitor();
+  const page = await askFor(visitor, phone);
+  for (let tries = 0; tries < 5; tries++)
+    await enterAndBreakOff(visitor, page, wrongFor(phone), sql`lock table identity.budgets`);
+  assertRefused(await enter(visitor, page, codeFor(phone)), dead);
+});
+
+/** Sends a code and goes away while the service waits for the lock. */
+async function enterAndBreakOff(
+  visitor: Visitor,
+  page: Answer,
+  code: string,
+  lock: ReturnType<typeof sql>,
+): Promise<void> {
   const form = formsOf(page.body).find((one) => one.action.endsWith('/auth/code'));
   assert.ok(form);
   const { host, pathname } = new URL(form.action);
-  await service.app.listen({ port: 0, host: '127.0.0.1' });
+  if (!service.app.server.listening) await service.app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = service.app.server.address() as AddressInfo;
   const hungUp = new Promise((done) =>
     service.app.server.once('connection', (socket: Socket) => socket.once('close', done)),
@@ -257,14 +277,13 @@ test('a code whose form was broken off before anybody was logged in can be sent 
   });
   broken.on('error', () => {});
   await service.db.transaction(async (tx) => {
-    await tx.run(sql`lock table identity.sessions in access exclusive mode`);
-    broken.end(new URLSearchParams({ ...form.fields, code: codeFor(phone) }).toString());
+    await tx.run(lock);
+    broken.end(new URLSearchParams({ ...form.fields, code }).toString());
     await untilSomebodyWaits(service.db);
     breakOff.abort();
     await hungUp;
   });
-  assertAccepted(await enter(visitor, page, codeFor(phone)));
-});
+}
 
 test('T24 a code works only in the browser that asked for it, in all of its tabs', async () => {
   const phone = newPhone();
