@@ -137,6 +137,8 @@ async function runFile(file: string): Promise<{ code: number | null; output: str
     setTimeout(() => {
       killed = why;
       child.kill('SIGKILL');
+      // What it has started may live on with the same output, and we would wait for the end of that.
+      for (const stream of [child.stdout, child.stderr]) stream.destroy();
     }, ms);
   const stuck = killAfter(stuckMs, 'stuck');
   let unended: NodeJS.Timeout | undefined;
