@@ -44,7 +44,8 @@ export const payWalletRoutes: FastifyPluginAsync<{
     if (!isPayable(visit)) return reply.redirect(pages.address(visit), 303);
     try {
       const otherPerson = queryOf(request.url).get('other')?.[0] === '1';
-      const { url, underWay } = await deps.walletSignIn.begin({ language: visit.language, otherPerson });
+      const beginning = deps.walletSignIn.begin({ language: visit.language, otherPerson });
+      const { url, underWay } = await inTime(reply, beginning);
       const leaving = { ...underWay, token: visit.token, lang: visit.chosen ?? null };
       forgetBeyond(request, reply, signInPrefix, mostSignIns - 1);
       keep(reply, cookieOfState(underWay.state), leaving, signInSeconds);
@@ -81,7 +82,7 @@ export const payWalletRoutes: FastifyPluginAsync<{
     const paying = payingOf(request, visit);
     if (!paying) return reply.redirect(pages.address(visit, '/wallet'), 303);
     try {
-      return await show(reply, visit, paying, await deps.walletSignIn.ownerOf(paying));
+      return await show(reply, visit, paying, await inTime(reply, deps.walletSignIn.ownerOf(paying)));
     } catch (error) {
       return backWithNotice(reply, visit, error);
     }
@@ -120,6 +121,13 @@ export const payWalletRoutes: FastifyPluginAsync<{
       return backWithNotice(reply, visit, error);
     }
   });
+
+  /** A step of the sign-in. Who has already waited for something else does not wait for all of it. */
+  async function inTime<Result>(reply: FastifyReply, step: Promise<Result>): Promise<Result> {
+    const result = await answerInTime(deps.log, reply, step);
+    if (result === undefined) throw new SignInFailed('unavailable', undefined);
+    return result;
+  }
 
   async function show(
     reply: FastifyReply,
