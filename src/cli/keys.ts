@@ -38,8 +38,8 @@ is waiting already, none is made.`,
     examples: ['tollgate keys change-secret'],
     json: { signingKeys: 3, peopleWithDocuments: 1200, webhookEndpoints: 4 },
     more: `Signing keys, identity documents and webhook secrets stay what they are, so tokens and signatures go on being good.
-Logins under way begin anew, devices are no longer known, and payment links from before lead nowhere: a shop finds the
-new one by reading the payment. Backups from before still need the old secret.`,
+Logins under way begin anew, and payment links from before lead nowhere: a shop finds the new one by reading the payment.
+Backups from before still need the old secret.`,
   }).action(onDatabase(changeSecret));
 }
 
