@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { takeNoBody } from '../platform/http.ts';
+import { takeNoBody } from '../platform/bodies.ts';
 import type { CheckoutDeps, MerchantCaller } from './deps.ts';
 import { refuse } from './errors.ts';
 import { createRequestRates, type RequestRates } from './request-rates.ts';

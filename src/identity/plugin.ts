@@ -5,8 +5,9 @@ import type {
   FastifyReply,
   FastifyRequest,
 } from 'fastify';
+import { takeNoBody } from '../platform/bodies.ts';
 import { parseForm } from '../platform/form.ts';
-import { refusalOf, takeNoBody } from '../platform/http.ts';
+import { refusalOf } from '../platform/refusal-of.ts';
 import { ClientGone } from './continue-login.ts';
 import type { IdentityDeps } from './deps.ts';
 import { OAuthError } from './oauth-error.ts';

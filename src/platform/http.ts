@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
-  type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { isDatabaseAway } from './db.ts';
 import { JsonRefused, parseJson } from './json.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { commonRefusals, type FieldFault, problemOf, Refusal, refuserOf } from './problem.ts';
+import { watchConnections } from './open-connections.ts';
+import { commonRefusals, problemOf, type Refusal, refuserOf } from './problem.ts';
+import { refusalOf } from './refusal-of.ts';
 
 const refuse = refuserOf(commonRefusals);
 
@@ -65,7 +65,7 @@ export function createHttpServer(options: HttpOptions) {
     clientErrorHandler: (error, socket) =>
       answerBrokenRequest(error as NodeJS.ErrnoException, socket as Socket),
   }).withTypeProvider<TypeBoxTypeProvider>();
-  const connections = watchConnections(app.server);
+  const connections = watchConnections(app.server, requestTimeoutMs);
   app.addHook('preClose', async () => connections.letGo());
   // Node would answer an unknown expectation without a document; as a request like any other it gets one.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -220,46 +220,6 @@ function malformation({ headers, rawHeaders, httpVersion }: IncomingMessage): Re
   return undefined;
 }
 
-/** Knows what is open, for the two moments when Node does not: a stop, and a refusal behind pipelined requests. */
-function watchConnections(server: HttpServer['server']) {
-  const open = new Map<Socket, Set<ServerResponse>>();
-  const waiting = new WeakSet<Socket>();
-  server.on('connection', (socket) => {
-    open.set(socket, new Set());
-    socket.once('close', () => open.delete(socket));
-  });
-  server.prependListener('request', ({ socket }, response) => {
-    const answers = open.get(socket);
-    answers?.add(response);
-    response.once('close', () => answers?.delete(response));
-  });
-  return {
-    /**
-     * Begins a stop. From now on Node no longer enforces the time limits of requests, and a connection on which
-     * nothing was ever sent does not count as idle: either would hold the process up until it is killed.
-     */
-    letGo() {
-      for (const socket of open.keys()) if (socket.bytesRead === 0) socket.destroy();
-      const limit = setTimeout(() => server.closeAllConnections(), requestTimeoutMs).unref();
-      server.once('close', () => clearTimeout(limit));
-    },
-    /** A second status line in the middle of another answer would be taken for a part of it. */
-    afterAnswers(socket: Socket, write: () => void) {
-      const answers = [...(open.get(socket) ?? [])];
-      // The answer to a request that has not arrived whole is the one that `write` replaces, if it can.
-      const last = answers.filter(({ req }) => req.complete).at(-1);
-      if (answers.some(({ req, headersSent }) => !req.complete && headersSent)) {
-        socket.destroy();
-      } else if (!last) {
-        write();
-      } else if (!waiting.has(socket)) {
-        waiting.add(socket);
-        last.once('close', write);
-      }
-    },
-  };
-}
-
 /** Whether the proxy at an address, so many hops away from us, is believed. */
 function trusted(proxies: HttpOptions['trustProxy']) {
   if (proxies === false) return false;
@@ -275,30 +235,6 @@ function trusted(proxies: HttpOptions['trustProxy']) {
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6';
-}
-
-/** For calls that take nothing: none, an empty body or `{}` will do, whatever type it is said to have. */
-export function takeNoBody(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: 1024 }, async (_: unknown, body: string) => {
-    const text = body.trim();
-    if (text !== '' && !/^\{\s*\}$/.test(text)) throw refuse('invalid_request', 'This call takes no body.');
-    return undefined;
-  });
-}
-
-/** For calls that need nothing and may be given something: an empty body will do, whatever type it is said to have. */
-export function takeOptionalJson(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: 1024 }, async (_: unknown, body: string) => {
-    if (body.trim() === '') return undefined;
-    try {
-      return parseJson(body);
-    } catch (error) {
-      if (error instanceof JsonRefused) throw refuse('invalid_request', error.message);
-      throw error;
-    }
-  });
 }
 
 /** Restricts the routes registered in a scope to one host; `undefined` leaves them open to all. */
@@ -325,55 +261,8 @@ function hostOf(request: { headers: IncomingMessage['headers'] }): string | unde
   return request.headers.host?.toLowerCase().replace(/:(80|443)$/, '');
 }
 
-/** Turns anything thrown into what the caller may know of it. */
-export function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
-  if (!(error instanceof Error)) return refuse('internal_error');
-  const { validation, validationContext: context = 'body', statusCode } = error as FastifyError;
-  if (validation) {
-    const errors = validation.map((fault) => fieldFault(fault, context));
-    return refuse('invalid_request', 'See `errors` for each fault.', { errors });
-  }
-  if (isDatabaseAway(error))
-    return refuse('service_unavailable', undefined, { headers: { 'retry-after': '1' } });
-  switch (statusCode) {
-    case 413:
-      return refuse('payload_too_large');
-    case 415:
-      return refuse('unsupported_media_type');
-    case 414:
-      return refuse('headers_too_large', 'A part of the address is longer than 512 characters.');
-    case 400:
-      return refuse('invalid_request', 'The address, a header or the length of the body is malformed.');
-  }
-  return refuse('internal_error');
-}
-
 function isCutOff({ raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete;
-}
-
-type SchemaFault = {
-  keyword: string;
-  instancePath: string;
-  message?: string;
-  params: Record<string, unknown>;
-};
-
-function fieldFault(fault: SchemaFault, context: string): FieldFault {
-  const name = fault.params.missingProperty ?? fault.params.additionalProperty;
-  const suffix = typeof name === 'string' ? `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` : '';
-  const place = fault.instancePath + suffix;
-  const detail = sentenceOf(fault);
-  return context === 'body' ? { pointer: place, detail } : { parameter: place.slice(1), detail };
-}
-
-function sentenceOf({ keyword, message, params }: SchemaFault): string {
-  if (keyword === 'required') return 'This field is required.';
-  if (keyword === 'additionalProperties') return 'This field is not known.';
-  if (keyword === 'const') return `It must be ${JSON.stringify(params.allowedValue)}.`;
-  if (keyword === 'enum') return `It must be one of ${JSON.stringify(params.allowedValues)}.`;
-  return `It ${message ?? 'is not valid'}.`;
 }
 
 function requestIdOf(request: { headers: IncomingMessage['headers'] }, behindProxy: boolean): string {

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { takeNoBody, takeOptionalJson } from '../platform/http.ts';
+import { takeNoBody, takeOptionalJson } from '../platform/bodies.ts';
 import type { WebhookDeps } from './deps.ts';
 import { changeEndpointRoute } from './routes/change-endpoint.ts';
 import { createEndpointRoute } from './routes/create-endpoint.ts';

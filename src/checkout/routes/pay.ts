@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type FormFields, parseForm } from '../../platform/form.ts';
-import { refusalOf } from '../../platform/http.ts';
 import { Refusal } from '../../platform/problem.ts';
+import { refusalOf } from '../../platform/refusal-of.ts';
 import { answerInTime } from '../answer-in-time.ts';
 import { askAboutAttempt, completeChallenge, payByCard } from '../attempt.ts';
 import { currentPayment, endPayment } from '../cancel.ts';
