@@ -27,6 +27,8 @@ export const payStyle = `
 .pay .card-brand { font-size: .8125rem; font-weight: 700; color: var(--soft); }
 .pay #number { font-variant-numeric: tabular-nums; }
 .pay .two { display: grid; gap: 0 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 7.25rem), 1fr)); }
+.pay .two .field { display: grid; grid-row: span 4; grid-template-rows: subgrid; }
+.pay .two .head { align-self: end; }
 .pay .notice ul { grid-column: 2; margin-top: .25rem; }
 .pay .facts { display: block; margin: 1rem 0 0; border: 1px solid var(--line); border-radius: 12px; }
 .pay .facts > div { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; padding: .7rem 1rem; border-top: 1px solid var(--line); }
