@@ -7,7 +7,7 @@ import type { Order, Step, Tokens, Visitor } from './visitors.ts';
 import type { Received } from './webhook-receiver.ts';
 
 export const shopStyle = `
-.shop-nav { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem; max-width: 60rem; margin: 0 auto; padding: 1rem; }
+.shop-nav { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem; max-width: 66rem; margin: 0 auto; padding: 1rem; }
 .shop-nav b { font-size: 1.125rem; margin-inline-end: auto; }
 .shop-nav a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .shop main { padding-top: 1rem; }
