@@ -45,7 +45,6 @@ export const payStyle = `
 @media (min-width: 56rem) {
   .pay > * { max-width: 58rem; }
   .pay > main { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 26rem); gap: 3rem; align-items: start; }
-  .pay > main > :only-child { grid-column: 1 / -1; justify-self: center; max-width: 30rem; }
   .pay .summary { padding-top: 2rem; }
   .pay .amount { font-size: 2.75rem; }
 }
