@@ -15,7 +15,7 @@ export const payStyle = `
 .pay .text-button { min-height: 2.75rem; padding: 0; font: inherit; font-weight: 500; color: var(--accent); background: none; border: 0; text-decoration: underline; text-underline-offset: .15em; cursor: pointer; }
 .pay .text-button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 2px; }
 .pay .text-button:disabled { color: var(--soft); }
-.pay .button { gap: .6rem; }
+.pay .button { gap: .6rem; padding-inline: .5rem; text-wrap: balance; }
 .pay .button svg { width: 1.25rem; height: 1.25rem; flex: none; }
 .pay .method > .hint { margin-top: .5rem; text-align: center; }
 .pay .or { display: flex; align-items: center; gap: .75rem; margin: 1.25rem 0; font-size: .9375rem; font-weight: 500; color: var(--soft); }
