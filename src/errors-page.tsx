@@ -8,7 +8,7 @@ export function ErrorsPage({ refusals }: { refusals: RefusalTable }) {
       <h1>Errors</h1>
       <p class="soft">
         Errors are problem documents (RFC 9457). <code>code</code> is stable and safe to branch on; quote{' '}
-        <code>requestId</code> when you ask for help.
+        <code>requestId</code> when you ask for help. What is retryable may be sent again as it is.
       </p>
       <dl class="card rows">
         {Object.entries(refusals).map(([code, [status, title]]) => (
@@ -17,12 +17,10 @@ export function ErrorsPage({ refusals }: { refusals: RefusalTable }) {
               <code>{code}</code>
             </dt>
             <dd>
-              {title}{' '}
+              <WithCode text={title} />{' '}
               <span class="soft">
-                HTTP {status}.{' '}
-                {isRetryable({ code, status })
-                  ? 'The same request may be sent again.'
-                  : 'Sending the same request again does not help.'}
+                HTTP {status}
+                {isRetryable({ code, status }) && ', retryable'}.
               </span>
             </dd>
           </div>
@@ -30,4 +28,9 @@ export function ErrorsPage({ refusals }: { refusals: RefusalTable }) {
       </dl>
     </Page>
   );
+}
+
+/** What stands between backticks is code, as it is in `docs/errors.md`. */
+function WithCode({ text }: { text: string }) {
+  return text.split('`').map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part));
 }

@@ -66,15 +66,18 @@ export function LandingPage({ version, env, urls, adminUrl }: LandingView) {
             <Pair name="Checkout" value={urls.checkout} />
           </dl>
         </Section>
+      </div>
+      <h2>To try it with</h2>
+      <div class="grid four">
         <Section title="Demo partner">
-          <dl>
+          <dl class="stacked">
             <Pair name="Client" value={demo.partner.clientId} />
             <Pair name="Secret" value={demo.partner.clientSecret} />
             <Pair name="Scopes" value={demo.partner.scopes} />
           </dl>
         </Section>
         <Section title="Demo merchant">
-          <dl>
+          <dl class="stacked">
             <Pair name="Merchant" value={demo.merchant.merchantId} />
             <Pair name="Terminal" value={demo.merchant.terminalId} />
             <Pair name="Client" value={demo.merchant.clientId} />
@@ -103,7 +106,7 @@ export function LandingPage({ version, env, urls, adminUrl }: LandingView) {
 
 function Try(view: { title: string; href: string; action: string; children: preact.ComponentChildren }) {
   return (
-    <section class="card">
+    <section class="card try">
       <h2>{view.title}</h2>
       <p>{view.children}</p>
       <a class="button" href={view.href}>

@@ -180,12 +180,18 @@ async function stop(): Promise<void> {
     config.server.drainMs + stopLimitMs,
   ).unref();
   if (lifecycle.started && cluster.isPrimary) await delay(config.server.drainMs);
-  const end = (one: () => Promise<void>) =>
-    one().catch((error: unknown) => log.error({ err: error }, 'stopping'));
   await Promise.all(intakes.map(end));
-  for (let next = stops.pop(); next; next = stops.pop()) await end(next);
+  await endStops();
   if (cluster.isPrimary) log.info('stopped');
   leave(0);
+}
+
+async function endStops(): Promise<void> {
+  for (let next = stops.pop(); next; next = stops.pop()) await end(next);
+}
+
+async function end(one: () => Promise<void>): Promise<void> {
+  await one().catch((error: unknown) => log.error({ err: error }, 'stopping'));
 }
 
 function drain(): void {
@@ -219,7 +225,9 @@ function readConfig(): Config {
 async function refuseToStart(error: unknown): Promise<void> {
   if (error instanceof StartRefused) process.stderr.write(`Tollgate does not start. ${error.message}\n`);
   else log.fatal({ err: error }, 'start failed');
-  await embedded?.stop();
+  setTimeout(() => endAtOnce(), stopLimitMs).unref();
+  // In order: a database that ends before those who are connected to it fills the log with lost connections.
+  await endStops();
   leave(1);
 }
 

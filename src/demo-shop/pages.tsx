@@ -7,7 +7,7 @@ import type { Order, Step, Tokens, Visitor } from './visitors.ts';
 import type { Received } from './webhook-receiver.ts';
 
 export const shopStyle = `
-.shop-nav { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem; max-width: 60rem; margin: 0 auto; padding: 1rem; }
+.shop-nav { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem; max-width: 66rem; margin: 0 auto; padding: 1rem; }
 .shop-nav b { font-size: 1.125rem; margin-inline-end: auto; }
 .shop-nav a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .shop main { padding-top: 1rem; }
@@ -19,7 +19,7 @@ export const shopStyle = `
 .shop pre { margin: .5rem 0 0; padding: .85rem 1rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--code); border-radius: 8px; font: .8125rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .shop details { margin: .5rem 0; }
 .shop summary { cursor: pointer; min-height: 2.75rem; display: flex; align-items: center; font-weight: 600; }
-.shop summary::before { content: "▸"; width: 1.25rem; }
+.shop summary::before { content: "▸"; width: 1.25rem; flex: none; }
 .shop details[open] > summary::before { content: "▾"; }
 .shop .row { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin-top: 1rem; }
 .shop .row .button { width: auto; }
@@ -208,7 +208,9 @@ export function OrderPage({
   payment: Payment;
   events: Received[];
 }) {
-  const told = events.some((event) => event.type === `payment.${payment.status}`);
+  const told =
+    events.some((event) => event.type === `payment.${payment.status}`) &&
+    refundedIn(events) === minorOf(payment.refundedAmount.value);
   return (
     <Shop title={order.product} reload={payment.status === 'pending' || !told}>
       <h1>{order.product}</h1>
@@ -236,6 +238,7 @@ export function OrderPage({
                 name="amount"
                 inputMode="decimal"
                 pattern="\d+\.\d\d"
+                title="With two decimals, such as 12.50"
                 required
                 value={half(payment.refundableAmount.value)}
               />
@@ -342,6 +345,18 @@ function Json({ value }: { value: unknown }) {
 
 /** In minor units, as money is counted: half of 45.01 is 22.50, and never 22.505. */
 function half(amount: string): string {
-  const minor = BigInt(amount.replace('.', '')) / 2n || 1n;
+  const minor = minorOf(amount) / 2n || 1n;
   return `${minor / 100n}.${String(minor % 100n).padStart(2, '0')}`;
+}
+
+/** How much of it the webhooks have told of. */
+function refundedIn(events: Received[]): bigint {
+  return events
+    .filter(({ type }) => type === 'refund.succeeded')
+    .map(({ body }) => JSON.parse(body) as { data: { object: { amount: { value: string } } } })
+    .reduce((sum, { data }) => sum + minorOf(data.object.amount.value), 0n);
+}
+
+function minorOf(amount: string): bigint {
+  return BigInt(amount.replace('.', ''));
 }

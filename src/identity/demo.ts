@@ -46,7 +46,7 @@ export async function seedIdentity(
       ...defaults,
       id: randomUUID(),
       clientId: partner.clientId,
-      name: 'Demo Partner',
+      name: 'Demo Shop',
       grantTypes: ['authorization_code', 'refresh_token', 'client_credentials'],
       scopes: partner.scopes.split(' '),
       redirectUris: partner.redirectUris,

@@ -19,7 +19,7 @@ body {
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
   overflow-wrap: anywhere;
 }
-main { max-width: 60rem; margin: 0 auto; padding: 2rem 1rem 4rem; }
+main { max-width: 66rem; margin: 0 auto; padding: 2rem 1rem 4rem; }
 h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 .5rem; letter-spacing: -.01em; }
 h2 { font-size: 1.15rem; margin: 0 0 .75rem; }
 main > h2 { margin-top: 2rem; }
@@ -29,7 +29,10 @@ a { color: var(--accent); text-underline-offset: .15em; }
 a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 2px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1.25rem; margin: 1rem 0; }
 .grid { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 18rem), 1fr)); }
+.grid.four { grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); }
 .grid .card { margin: 0; }
+.try { display: flex; flex-direction: column; }
+.try .button { margin-top: auto; }
 code { font: .9em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; background: var(--code); border-radius: 5px; padding: .1em .35em; }
 dl { margin: 0; display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1rem; }
 dl.stacked { grid-template-columns: 1fr; gap: 0; }

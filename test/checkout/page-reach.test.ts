@@ -16,6 +16,8 @@ const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const fitsItsWidth = 'document.documentElement.scrollWidth <= document.documentElement.clientWidth';
 const low = `[...document.querySelectorAll('button, input:not([type=hidden]), a:not([href^="#"])')]
   .filter((one) => one.offsetParent && one.getBoundingClientRect().height < 44).map((one) => one.outerHTML)`;
+const inputTops =
+  '[...document.querySelectorAll(".two input")].map((one) => one.getBoundingClientRect().top)';
 
 const { service, shop, browser, visit, order, read } = await startPayPage();
 const states = {
@@ -37,6 +39,9 @@ for (const [language, seen] of Object.entries(states)) {
         assert.deepEqual(await faultsFoundByAxe(page, ['color-contrast']), [], `${state.name} in dark`);
         assert.deepEqual(await page.evaluate(low), [], state.name);
         assert.equal(await page.evaluate(fitsItsWidth), true, `${state.name} at 360 pixels`);
+        // A label of two lines does not push its input below the one beside it.
+        const tops = (await page.evaluate(inputTops)) as number[];
+        assert.ok(new Set(tops).size <= 1, `${state.name}: inputs of one row at ${tops}`);
         await page.evaluate('document.documentElement.style.fontSize = "200%"');
         assert.equal(await page.evaluate(fitsItsWidth), true, `${state.name} at twice the text size`);
       }

@@ -4,9 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../src/app.ts';
+import { declineReasons } from '../../src/checkout/domain/acquirer.ts';
 import { startTestApp } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
-import { paidPayment } from '../support/merchant.ts';
+import { paidPayment, refund } from '../support/merchant.ts';
+import { bearer, logIn } from '../support/partner.ts';
 
 const port = await freePort();
 const service = await startTestApp({ PORT: String(port) });
@@ -67,6 +69,47 @@ test('every JSON of the documents is JSON', () => {
     for (const value of values) assert.doesNotThrow(() => JSON.parse(value), `${file}:${line}`);
   }
 });
+
+test('the merchant’s guide shows every field of a payment and of a refund, and every reason of a decline', async () => {
+  const payment = await paidPayment(service);
+  const made = [payment, (await refund(service, payment.id, '1.00')).json<object>()];
+  const shown = blocks
+    .filter(({ file, kind }) => file === 'docs/checkout.md' && kind === 'json')
+    .map(({ text }) => JSON.parse(text) as object);
+  assert.deepEqual(shown.map(namesOf), made.map(namesOf));
+  const guide = readFileSync(new URL('docs/checkout.md', packageRoot), 'utf8');
+  for (const reason of declineReasons) assert.ok(guide.includes(`\`${reason}\``), reason);
+});
+
+test('the partner’s guide shows a profile as it comes', async () => {
+  const tokens = await logIn(service, { changes: { scope: 'openid profile phone' } });
+  const answers = await Promise.all(
+    ['v1', 'v2'].map((version) =>
+      service.app.inject({
+        url: `/api/${version}/openid-connect/userinfo`,
+        headers: bearer(tokens.access_token),
+      }),
+    ),
+  );
+  const shown = blocks
+    .filter(
+      ({ file, kind, text }) => file === 'docs/identity.md' && kind === 'json' && text.includes('"sub"'),
+    )
+    .map(({ text }) => JSON.parse(text) as object);
+  assert.deepEqual(
+    shown.map(namesOf),
+    answers.map((answer) => namesOf(answer.json<object>())),
+  );
+});
+
+/** The names of its fields, those of the fields within them too. */
+function namesOf(value: object): string[] {
+  return Object.entries(value)
+    .flatMap(([name, inner]) =>
+      inner && typeof inner === 'object' ? [name, ...namesOf(inner).map((one) => `${name}.${one}`)] : [name],
+    )
+    .sort();
+}
 
 test('no block of commands is run by nobody', () => {
   for (const { file, line, kind, text } of blocks) {

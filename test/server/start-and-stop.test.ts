@@ -330,6 +330,10 @@ test('a port in use gives one sentence and leaves no PostgreSQL', async (t) => {
   const server = spawnOwnServer(t, { PORT: String(port), DATA_DIR: dataDir });
   assert.equal(await server.ended, 1);
   assert.equal(server.stderr(), `Tollgate does not start. Port ${port} is in use; set PORT to another.\n`);
+  assert.deepEqual(
+    server.log().filter(({ level }) => level !== 'info'),
+    [],
+  );
   assert.deepEqual(await processesOn(dataDir), []);
 });
 

@@ -117,7 +117,24 @@ test('bad input is refused and names the field', async () => {
     [{ events: ['refund.'] }, '/events/0'],
   ] as const) {
     const problem = await refusedWith(400, 'invalid_request', 'PATCH', `${path}/${id}`, { body });
-    assert.equal(problem.errors?.[0]?.pointer, pointer, JSON.stringify(body));
+    assert.deepEqual(
+      problem.errors?.map((fault) => fault.pointer),
+      [pointer],
+      JSON.stringify(body),
+    );
+  }
+  for (const [body, pointer] of [
+    [{ force: 'yes' }, '/force'],
+    [{ forse: true }, '/forse'],
+  ] as const) {
+    const problem = await refusedWith(400, 'invalid_request', 'POST', `${path}/${id}/rotate-secret`, {
+      body,
+    });
+    assert.deepEqual(
+      problem.errors?.map((fault) => fault.pointer),
+      [pointer],
+      JSON.stringify(body),
+    );
   }
   for (const [body, pointer] of [
     [{}, '/from'],

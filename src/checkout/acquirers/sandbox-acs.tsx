@@ -63,7 +63,16 @@ export function AcsNotFoundPage() {
 
 function AcsFrame({ title, children }: { title: string; children: ComponentChildren }) {
   return (
-    <Page language="en" title={`${title} – Sandbox bank`} look="login">
+    <Page
+      language="en"
+      title={`${title} – Sandbox bank`}
+      look="login"
+      header={
+        <header>
+          <div class="brand">Sandbox bank</div>
+        </header>
+      }
+    >
       <div class="card">{children}</div>
     </Page>
   );

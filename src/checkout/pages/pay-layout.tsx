@@ -112,8 +112,7 @@ export function LonePage(view: {
     <Page
       language={language}
       title={`${told.title} – ${productName}`}
-      look="login pay"
-      styles={[payStyle]}
+      look="login"
       {...(lookHref ? { refreshWithoutScript: { seconds: 10, url: lookHref } } : {})}
       header={
         <header>

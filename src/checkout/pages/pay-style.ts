@@ -15,7 +15,7 @@ export const payStyle = `
 .pay .text-button { min-height: 2.75rem; padding: 0; font: inherit; font-weight: 500; color: var(--accent); background: none; border: 0; text-decoration: underline; text-underline-offset: .15em; cursor: pointer; }
 .pay .text-button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 2px; }
 .pay .text-button:disabled { color: var(--soft); }
-.pay .button { gap: .6rem; }
+.pay .button { gap: .6rem; padding-inline: .5rem; text-wrap: balance; }
 .pay .button svg { width: 1.25rem; height: 1.25rem; flex: none; }
 .pay .method > .hint { margin-top: .5rem; text-align: center; }
 .pay .or { display: flex; align-items: center; gap: .75rem; margin: 1.25rem 0; font-size: .9375rem; font-weight: 500; color: var(--soft); }
@@ -27,6 +27,8 @@ export const payStyle = `
 .pay .card-brand { font-size: .8125rem; font-weight: 700; color: var(--soft); }
 .pay #number { font-variant-numeric: tabular-nums; }
 .pay .two { display: grid; gap: 0 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 7.25rem), 1fr)); }
+.pay .two .field { display: grid; grid-row: span 4; grid-template-rows: subgrid; }
+.pay .two .head { align-self: end; }
 .pay .notice ul { grid-column: 2; margin-top: .25rem; }
 .pay .facts { display: block; margin: 1rem 0 0; border: 1px solid var(--line); border-radius: 12px; }
 .pay .facts > div { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; padding: .7rem 1rem; border-top: 1px solid var(--line); }
@@ -43,7 +45,6 @@ export const payStyle = `
 @media (min-width: 56rem) {
   .pay > * { max-width: 58rem; }
   .pay > main { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 26rem); gap: 3rem; align-items: start; }
-  .pay > main > :only-child { grid-column: 1 / -1; justify-self: center; max-width: 30rem; }
   .pay .summary { padding-top: 2rem; }
   .pay .amount { font-size: 2.75rem; }
 }

@@ -135,7 +135,7 @@ export const az: PayTexts = {
   giveUp: {
     link: 'Ödənişdən imtina et',
     title: 'Ödənişdən imtina edirsiniz?',
-    text: 'Ödəniş ləğv olunacaq və pul çıxılmayacaq. Bu keçid bir daha işləməyəcək.',
+    text: 'Ödəniş ləğv olunacaq və pul çıxılmayacaq. Bu keçidlə daha ödəmək olmayacaq.',
     yes: 'Bəli, imtina et',
     no: 'Xeyr, ödənişə qayıt',
   },

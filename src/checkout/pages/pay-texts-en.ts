@@ -134,7 +134,7 @@ export const en: PayTexts = {
   giveUp: {
     link: 'Cancel the payment',
     title: 'Cancel the payment?',
-    text: 'It will be canceled and no money will be taken. This link will not work again.',
+    text: 'It will be canceled and no money will be taken. You cannot pay by this link any more.',
     yes: 'Yes, cancel it',
     no: 'No, go back to paying',
   },

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
+import { languages } from '../../platform/languages.ts';
 import { problems } from '../../platform/openapi.ts';
 import { Refusal } from '../../platform/problem.ts';
 import { currentPayment } from '../cancel.ts';
@@ -34,7 +35,7 @@ const schema = {
             maxLength: 2048,
             pattern: '^[^\\u0000-\\u0020\\u007f\\\\\\ud800-\\udfff]+$',
           }),
-          locale: Type.Optional(Type.Union([Type.Literal('az'), Type.Literal('en'), Type.Literal('ru')])),
+          locale: Type.Optional(Type.Enum([...languages], { type: 'string' })),
         },
         { additionalProperties: false },
       ),

@@ -12,7 +12,7 @@ import { EndedPage, type EndedView } from '../pages/pay-ended-page.tsx';
 import { PayFormPage } from '../pages/pay-form-page.tsx';
 import { LonePage, type PayFrame } from '../pages/pay-layout.tsx';
 import { BankPage, ClosedPage, GiveUpPage, WaitingPage, WalletPage } from '../pages/pay-step-pages.tsx';
-import { payStyle, themeStyle } from '../pages/pay-style.ts';
+import { themeStyle } from '../pages/pay-style.ts';
 import { orByCard, type PayTexts, payTexts } from '../pages/pay-texts.ts';
 import type { TimeView } from '../pages/time-left.tsx';
 import { payPageOptions } from '../script-inventory.ts';
@@ -238,7 +238,7 @@ export function payPages(deps: CheckoutDeps) {
       told: told(payTexts[language]),
       lookHref,
     });
-    return sendPage(reply, page, { status, styles: [payStyle] });
+    return sendPage(reply, page, { status });
   }
 
   async function ended(reply: FastifyReply, visit: Visit) {

@@ -45,7 +45,7 @@ export const en: Texts = {
     automatic: 'We continue automatically once all 6 digits are in.',
     submit: 'Sign in',
     keepSecret: 'Do not tell this code to anyone. Our staff will never ask for it.',
-    notArrived: 'Has no code arrived?',
+    notArrived: 'No code yet?',
     resendIn: (seconds) => `You can ask for a new code in ${enDuration(seconds)}.`,
     resendCountdown: 'You can ask for a new code in {time}',
     resendReady: 'You can ask for a new code now.',

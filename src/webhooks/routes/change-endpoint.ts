@@ -26,7 +26,7 @@ const schema = {
       url: Type.Optional(UrlJson),
       events: Type.Optional(EventsJson),
       description: Type.Optional(DescriptionJson),
-      status: Type.Optional(Type.Union([Type.Literal('enabled'), Type.Literal('disabled')])),
+      status: Type.Optional(Type.Enum(['enabled', 'disabled'], { type: 'string' })),
     },
     { additionalProperties: false, minProperties: 1, examples: [{ status: 'disabled' }] },
   ),
