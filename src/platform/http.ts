@@ -56,7 +56,14 @@ export function createHttpServer(options: HttpOptions) {
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512, constraints: { host: hostConstraint } },
     // A schema refuses exactly what it says it refuses: nothing is converted and nothing dropped in silence.
     ajv: {
-      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: true },
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: true,
+        allErrors: true,
+        // So that a fault knows the description of its field.
+        verbose: true,
+      },
     },
     genReqId: (request) =>
       requestIdOf(request, trusts !== false && trusts(request.socket.remoteAddress ?? '', 0)),

@@ -10,8 +10,12 @@ export const PageQuery = {
     Type.String({ pattern: '^([1-9]|[1-9][0-9]|100)$', description: '1 to 100; 20 by default' }),
   ),
   cursor: Type.Optional(Type.String({ maxLength: 64, description: '`nextCursor` of the page before' })),
-  createdFrom: Type.Optional(Type.String({ format: 'date-time' })),
-  createdTo: Type.Optional(Type.String({ format: 'date-time', description: 'Up to, but not including' })),
+  createdFrom: Type.Optional(
+    Type.String({ format: 'date-time', description: 'A time of RFC 3339, such as 2026-11-16T09:00:00Z' }),
+  ),
+  createdTo: Type.Optional(
+    Type.String({ format: 'date-time', description: 'A time of RFC 3339, up to but not including' }),
+  ),
 };
 
 export type PageAsked = { limit?: string; cursor?: string; createdFrom?: string; createdTo?: string };

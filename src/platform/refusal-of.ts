@@ -19,7 +19,10 @@ export function refusalOf(error: unknown): Refusal {
     case 413:
       return refuse('payload_too_large');
     case 415:
-      return refuse('unsupported_media_type');
+      return refuse(
+        'unsupported_media_type',
+        'Calls with JSON take application/json, and forms application/x-www-form-urlencoded.',
+      );
     case 414:
       return refuse('headers_too_large', 'A part of the address is longer than 512 characters.');
     case 400:
@@ -33,6 +36,7 @@ type SchemaFault = {
   instancePath: string;
   message?: string;
   params: Record<string, unknown>;
+  parentSchema?: { description?: string };
 };
 
 function fieldFault(fault: SchemaFault, context: string): FieldFault {
@@ -43,10 +47,54 @@ function fieldFault(fault: SchemaFault, context: string): FieldFault {
   return context === 'body' ? { pointer: place, detail } : { parameter: place.slice(1), detail };
 }
 
-function sentenceOf({ keyword, message, params }: SchemaFault): string {
-  if (keyword === 'required') return 'This field is required.';
-  if (keyword === 'additionalProperties') return 'This field is not known.';
-  if (keyword === 'const') return `It must be ${JSON.stringify(params.allowedValue)}.`;
-  if (keyword === 'enum') return `It must be one of ${JSON.stringify(params.allowedValues)}.`;
-  return `It ${message ?? 'is not valid'}.`;
+function sentenceOf({ keyword, message, params, parentSchema }: SchemaFault): string {
+  switch (keyword) {
+    case 'required':
+      return 'This field is required.';
+    case 'additionalProperties':
+      return 'This field is not known.';
+    case 'const':
+      return `It must be ${JSON.stringify(params.allowedValue)}.`;
+    case 'enum':
+      return `It must be one of ${JSON.stringify(params.allowedValues)}.`;
+    case 'type':
+      return `It must be ${[params.type].flat().map(typeInWords).join(' or ')}.`;
+    case 'pattern':
+    case 'format':
+      return parentSchema?.description
+        ? `It does not fit. Expected: ${parentSchema.description}.`
+        : 'It does not fit.';
+  }
+  const bound = bounds[keyword];
+  return bound
+    ? `It must ${bound.replace('{limit}', String(params.limit))}.`
+    : `It ${message ?? 'is not valid'}.`;
+}
+
+const bounds: Record<string, string> = {
+  minLength: 'have {limit} or more characters',
+  maxLength: 'have {limit} or fewer characters',
+  minItems: 'have {limit} or more items',
+  maxItems: 'have {limit} or fewer items',
+  minProperties: 'have {limit} or more fields',
+  maxProperties: 'have {limit} or fewer fields',
+  minimum: 'be at least {limit}',
+  maximum: 'be at most {limit}',
+};
+
+function typeInWords(type: unknown): string {
+  switch (type) {
+    case 'integer':
+      return 'a whole number';
+    case 'boolean':
+      return 'true or false';
+    case 'object':
+      return 'an object';
+    case 'array':
+      return 'a list';
+    case 'null':
+      return 'null';
+    default:
+      return `a ${type}`;
+  }
 }

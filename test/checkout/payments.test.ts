@@ -484,9 +484,11 @@ test('T59 a terminal of another merchant is answered as an unknown one, and a fo
   await storesNothing(async () => {
     const foreign = await create({ terminalId: other.order.terminalId });
     assert.deepEqual([foreign.statusCode, codeOf(foreign)], [403, 'terminal_not_allowed']);
+    assert.deepEqual(pointersOf(foreign), ['/terminalId']);
     assert.deepEqual(withoutIds(foreign), withoutIds(await create({ terminalId: 'NOTERMNL' })));
     const merchant = await create({ merchantId: other.merchantId, terminalId: other.order.terminalId });
     assert.deepEqual([merchant.statusCode, codeOf(merchant)], [403, 'merchant_not_allowed']);
+    assert.deepEqual(pointersOf(merchant), ['/merchantId']);
     assert.deepEqual(withoutIds(merchant), withoutIds(await create({ merchantId: 'NOMERCHANT' })));
   });
   await db.run(sql`insert into checkout.terminals (merchant_id, terminal_id, currencies, disabled_at, created_at)

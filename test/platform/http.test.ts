@@ -141,7 +141,7 @@ test('an empty body is refused', async () => {
 
 test('a call without any body or content type is refused where a body is needed', async () => {
   const answer = await shop.app.inject({ method: 'POST', url: '/orders' });
-  assert.deepEqual(invalid(answer).errors, [{ pointer: '', detail: 'It must be object.' }]);
+  assert.deepEqual(invalid(answer).errors, [{ pointer: '', detail: 'It must be an object.' }]);
 });
 
 test('a name that comes twice is refused', async () => {
@@ -206,7 +206,7 @@ test('a pointer escapes ~ and / in names', async () => {
     { pointer: '/a~1b~0c/d~1e', detail: 'This field is required.' },
   ]);
   assert.deepEqual(invalid(await post({ ...order, 'a/b~c': { 'd/e': 'one' } })).errors, [
-    { pointer: '/a~1b~0c/d~1e', detail: 'It must be number.' },
+    { pointer: '/a~1b~0c/d~1e', detail: 'It must be a number.' },
   ]);
 });
 
@@ -237,6 +237,41 @@ test('a fault in a query or a header is named by its parameter', async () => {
   ]);
   assert.equal((await app.inject('/list?limit=1')).statusCode, 200);
   assert.deepEqual(await errors('/keyed'), [{ parameter: 'x-key', detail: 'This field is required.' }]);
+});
+
+test('what is wrong with a value is said in words, with what would fit', async () => {
+  const { app } = await startProbe();
+  const body = Type.Object(
+    {
+      text: Type.String({ minLength: 2, maxLength: 3 }),
+      code: Type.String({ pattern: '^[a-z]$', description: 'One small letter' }),
+      at: Type.String({ format: 'date-time', description: 'A time of RFC 3339' }),
+      count: Type.Integer({ minimum: 1, maximum: 9 }),
+      list: Type.Array(Type.Boolean(), { minItems: 1, maxItems: 2 }),
+    },
+    { additionalProperties: false },
+  );
+  app.post('/words', { schema: { body } }, async () => 'ok');
+  const good = { text: 'abc', code: 'a', at: '2026-11-16T09:00:00Z', count: 5, list: [true] };
+  const detailOf = async (changes: object) => {
+    const answer = await app.inject({ method: 'POST', url: '/words', payload: { ...good, ...changes } });
+    return invalid(answer).errors?.map(({ detail }) => detail);
+  };
+  for (const [changes, sentence] of [
+    [{ text: 'a' }, 'It must have 2 or more characters.'],
+    [{ text: 'abcd' }, 'It must have 3 or fewer characters.'],
+    [{ text: null }, 'It must be a string.'],
+    [{ code: 'A' }, 'It does not fit. Expected: One small letter.'],
+    [{ at: 'today' }, 'It does not fit. Expected: A time of RFC 3339.'],
+    [{ count: 0 }, 'It must be at least 1.'],
+    [{ count: 10 }, 'It must be at most 9.'],
+    [{ count: 1.5 }, 'It must be a whole number.'],
+    [{ list: [] }, 'It must have 1 or more items.'],
+    [{ list: {} }, 'It must be a list.'],
+    [{ list: [1] }, 'It must be true or false.'],
+  ] as const) {
+    assert.deepEqual(await detailOf(changes), [sentence], JSON.stringify(changes));
+  }
 });
 
 test('any other content type is refused', async () => {
@@ -786,6 +821,24 @@ test('the document shows every answer that has a body, and no body as required t
     'post /checkout/v1/payments/{id}/capture',
     'post /checkout/v1/webhook-endpoints/{id}/rotate-secret',
   ]);
+});
+
+test('whatever has to fit a pattern says in words what fits', async () => {
+  const { paths } = (await local.inject('/api/openapi.json')).json<{ paths: object }>();
+  const silent: string[] = [];
+  const look = (value: unknown, path: string) => {
+    if (typeof value !== 'object' || value === null) return;
+    const { pattern, format, description, schema } = value as Record<string, unknown>;
+    const isAsked = typeof pattern === 'string' || typeof format === 'string';
+    if (isAsked && typeof description !== 'string') silent.push(path);
+    for (const [name, inner] of Object.entries(value)) {
+      // A parameter has its description beside its schema.
+      const described = inner === schema && description ? { ...(inner as object), description } : inner;
+      if (name !== 'responses') look(described, `${path}/${name}`);
+    }
+  };
+  look(paths, '');
+  assert.deepEqual(silent, []);
 });
 
 test('the interactive reference comes from our own host, whole', async () => {

@@ -24,8 +24,11 @@ const schema = {
   headers: KeyHeaders,
   body: Type.Object(
     {
-      merchantId: Type.String({ pattern: '^[A-Za-z0-9_-]{1,15}$' }),
-      terminalId: Type.String({ pattern: '^[A-Za-z0-9]{1,8}$' }),
+      merchantId: Type.String({
+        pattern: '^[A-Za-z0-9_-]{1,15}$',
+        description: '1 to 15 letters, digits, _ or -',
+      }),
+      terminalId: Type.String({ pattern: '^[A-Za-z0-9]{1,8}$', description: '1 to 8 letters or digits' }),
       amount: MoneyJson,
       confirmation: Type.Object(
         {
@@ -34,6 +37,7 @@ const schema = {
           returnUrl: Type.String({
             maxLength: 2048,
             pattern: '^[^\\u0000-\\u0020\\u007f\\\\\\ud800-\\udfff]+$',
+            description: 'The address the customer goes back to, without spaces and backslashes',
           }),
           locale: Type.Optional(Type.Enum([...languages], { type: 'string' })),
         },
@@ -71,7 +75,11 @@ export const createPaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async
     { schema, preValidation: async (request) => void idempotencyKeyOf(request) },
     async (request, reply) => {
       const { merchant, body } = request;
-      if (body.merchantId !== merchant.merchantId) throw refuse('merchant_not_allowed');
+      if (body.merchantId !== merchant.merchantId) {
+        throw refuse('merchant_not_allowed', undefined, {
+          errors: [{ pointer: '/merchantId', detail: `It must be ${merchant.merchantId}.` }],
+        });
+      }
       const call = callOf(request, merchant.merchantId, 'create_payment');
       // Only when a rule refuses is it looked up first what this key led to before.
       const checked = attempt(() => check(merchant, body));
@@ -136,7 +144,11 @@ type Wish = {
 function check(merchant: Merchant, wish: Wish): Money {
   const amount = moneyOf(wish.amount);
   const terminal = merchant.terminals.find((one) => one.terminalId === wish.terminalId);
-  if (!terminal) throw refuse('terminal_not_allowed');
+  if (!terminal) {
+    throw refuse('terminal_not_allowed', undefined, {
+      errors: [{ pointer: '/terminalId', detail: 'It must be a terminal of the merchant that is in use.' }],
+    });
+  }
   if (!terminal.currencies.includes(amount.currency)) {
     throw refuse(
       'currency_not_supported',

@@ -15,16 +15,23 @@ export const MoneyJson = Type.Object(
     value: Type.String({
       pattern: '^[0-9]{1,12}(\\.[0-9]{1,4})?$',
       maxLength: 17,
-      description: 'Decimal text',
+      description: 'Decimal text, such as 100.00',
     }),
-    currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217' }),
+    currency: Type.String({
+      pattern: '^[A-Z]{3}$',
+      description: 'Three capital letters of ISO 4217, such as AZN',
+    }),
   },
   { additionalProperties: false, examples: [{ value: '100.00', currency: 'AZN' }] },
 );
 
 /** Free text. PostgreSQL holds neither NUL nor half a character, so neither is taken. */
 export function textJson(bounds: { minLength?: number; maxLength: number }) {
-  return Type.String({ ...bounds, pattern: '^[^\\u0000\\ud800-\\udfff]*$' });
+  return Type.String({
+    ...bounds,
+    pattern: '^[^\\u0000\\ud800-\\udfff]*$',
+    description: 'Text of whole characters, without NUL',
+  });
 }
 
 export const MetadataJson = Type.Record(

@@ -21,7 +21,7 @@ const schema = {
       objectId: Type.Optional(
         Type.String({
           pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-          description: 'The payment or the refund',
+          description: 'The id of a payment or a refund, as it was given',
         }),
       ),
     },

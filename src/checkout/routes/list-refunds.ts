@@ -19,7 +19,12 @@ const schema = {
       status: Type.Optional(Type.String({ enum: ['pending', 'succeeded', 'canceled'] })),
       merchantOrderId: Type.Optional(textJson({ maxLength: 64 })),
       // The format `uuid` would let `urn:uuid:` through, which PostgreSQL does not read.
-      paymentId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })),
+      paymentId: Type.Optional(
+        Type.String({
+          pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+          description: 'The id of a payment, as it was given',
+        }),
+      ),
     },
     { additionalProperties: false },
   ),

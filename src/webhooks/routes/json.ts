@@ -21,7 +21,11 @@ export const EventsJson = Type.Array(Type.String({ maxLength: 64 }), {
   description: 'Types of events, `payment.*`, `refund.*`, or `*` for all',
 });
 export const DescriptionJson = nullable(
-  Type.String({ maxLength: 128, pattern: '^[^\\u0000\\ud800-\\udfff]*$' }),
+  Type.String({
+    maxLength: 128,
+    pattern: '^[^\\u0000\\ud800-\\udfff]*$',
+    description: 'Text of whole characters, without NUL',
+  }),
 );
 
 const endpointFields = {

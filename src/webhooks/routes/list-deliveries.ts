@@ -16,7 +16,12 @@ const schema = {
   querystring: Type.Object(
     {
       ...PageQuery,
-      eventId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })),
+      eventId: Type.Optional(
+        Type.String({
+          pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+          description: 'The id of an event, as it was given',
+        }),
+      ),
       result: Type.Optional(Type.String({ enum: ['delivered', 'failed', 'given_up'] })),
     },
     { additionalProperties: false },

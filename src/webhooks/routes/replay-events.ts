@@ -21,8 +21,10 @@ const schema = {
   body: Type.Object(
     {
       eventId: Type.Optional(Type.String({ maxLength: 64 })),
-      from: Type.Optional(Type.String({ format: 'date-time' })),
-      to: Type.Optional(Type.String({ format: 'date-time' })),
+      from: Type.Optional(Type.String({ format: 'date-time', description: 'A time of RFC 3339' })),
+      to: Type.Optional(
+        Type.String({ format: 'date-time', description: 'A time of RFC 3339, up to but not including' }),
+      ),
     },
     {
       additionalProperties: false,
