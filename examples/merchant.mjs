@@ -11,6 +11,11 @@ const clientId = process.env.CLIENT_ID ?? 'demo-merchant';
 const clientSecret = process.env.CLIENT_SECRET ?? 'demo-merchant-secret';
 const home = 'http://localhost:4000';
 
+await fetch(checkout).catch(() => {
+  console.error(`No Tollgate answers at ${checkout}. Start one with npm start, or name another in CHECKOUT.`);
+  process.exit(1);
+});
+
 /** A call to the checkout. The key makes it safe to send again: the same key never does a thing twice. */
 async function call(method, path, { body, key } = {}) {
   const response = await fetch(`${checkout}${path}`, {

@@ -11,6 +11,11 @@ const clientId = process.env.CLIENT_ID ?? 'demo-partner';
 const clientSecret = process.env.CLIENT_SECRET ?? 'demo-partner-secret';
 const home = 'http://localhost:4000';
 
+await fetch(issuer).catch(() => {
+  console.error(`No Tollgate answers at ${issuer}. Start one with npm start, or name another in ISSUER.`);
+  process.exit(1);
+});
+
 const config = await oidc.discovery(issuer, clientId, {}, oidc.ClientSecretPost(clientSecret), {
   // For http on this machine only. Leave it out where the issuer is https.
   execute: issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : [],

@@ -28,7 +28,9 @@ export async function describeApi(
     },
     transformObject(made) {
       if (!('openapiObject' in made)) return made.swaggerObject;
-      freeBodies(made.openapiObject.paths as Record<string, Record<string, Described>>);
+      for (const methods of Object.values(made.openapiObject.paths as Record<string, Methods>)) {
+        for (const operation of Object.values(methods)) mend(operation);
+      }
       return made.openapiObject;
     },
   });
@@ -37,13 +39,19 @@ export async function describeApi(
 /** Goes into the schema of a call whose body may be left out. */
 export const bodyMayBeLeftOut = { 'x-body-may-be-left-out': true };
 
-type Described = { requestBody?: { required?: boolean }; 'x-body-may-be-left-out'?: boolean };
+type Operation = {
+  requestBody?: { required?: boolean };
+  responses?: Record<string, { description: string }>;
+  'x-body-may-be-left-out'?: boolean;
+};
+type Methods = Record<string, Operation>;
 
-/** The plugin calls every body required. */
-function freeBodies(paths: Record<string, Record<string, Described>>): void {
-  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
-    if (operation['x-body-may-be-left-out'] && operation.requestBody) operation.requestBody.required = false;
-    delete operation['x-body-may-be-left-out'];
+/** The plugin calls every body required, and has one empty phrase for every answer that has no words of its own. */
+function mend(operation: Operation): void {
+  if (operation['x-body-may-be-left-out'] && operation.requestBody) operation.requestBody.required = false;
+  delete operation['x-body-may-be-left-out'];
+  for (const response of Object.values(operation.responses ?? {})) {
+    if (response.description === 'Default Response') response.description = 'Done';
   }
 }
 
