@@ -1,7 +1,7 @@
 import { deriveIdentityKeys } from './identity/derive-keys.ts';
 import type { UserId } from './identity/domain/user.ts';
 import { writeAudit } from './identity/store/audit.ts';
-import { listSigningKeys, lockSigningKeys, saveSealedKey } from './identity/store/signing-keys.ts';
+import { closeSigningKeys, listSigningKeys, saveSealedKey } from './identity/store/signing-keys.ts';
 import { lockUsers, resealDocuments } from './identity/store/users.ts';
 import { type Database, sql, type Transaction } from './platform/db.ts';
 import { OperatorRefusal } from './platform/operator-refusal.ts';
@@ -25,8 +25,10 @@ export async function changeKeysSecret(options: {
   const { from, to, actor } = options;
   const [before, after] = [deriveIdentityKeys(from), deriveIdentityKeys(to)];
   const work = async (tx: Transaction): Promise<Resealed> => {
-    await lockSigningKeys(tx);
+    await refuseBesideOthers(tx);
+    await closeSigningKeys(tx);
     await lockUsers(tx);
+    // Again: one that came before the keys were closed has them open.
     await refuseBesideOthers(tx);
     const signingKeys = await listSigningKeys(tx);
     for (const { kid, privateSealed } of signingKeys) {
@@ -78,6 +80,8 @@ async function resealAllDocuments(
 
 /** A server goes on with the secret that it was started with: what it reads and seals would be lost to it, or to us. */
 async function refuseBesideOthers(tx: Transaction): Promise<void> {
+  // Within a transaction PostgreSQL would go on showing what the first look has seen.
+  await tx.run(sql`select pg_stat_clear_snapshot()`);
   const { connected } = await tx.one<{ connected: boolean }>(sql`
     select exists (select from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()

@@ -22,6 +22,11 @@ export async function lockSigningKeys(tx: Transaction): Promise<void> {
   await tx.run(sql`lock table identity.signing_keys in exclusive mode`);
 }
 
+/** Lets nobody even read the keys until the transaction ends: a server that starts meanwhile waits to open them. */
+export async function closeSigningKeys(tx: Transaction): Promise<void> {
+  await tx.run(sql`lock table identity.signing_keys in access exclusive mode`);
+}
+
 export async function insertSigningKey(tx: Transaction, key: SigningKeyRow): Promise<void> {
   await tx.run(sql`
     insert into identity.signing_keys (kid, alg, public_jwk, private_sealed, created_at, activates_at)
