@@ -125,6 +125,8 @@ export async function rotateKeys(options: {
   for (const { alg } of planned) pairs.set(alg, await newKeyPair(alg));
   return options.db.transaction(async (tx) => {
     await lockSigningKeys(tx);
+    // No server could start any more with keys of two secrets.
+    for (const row of await listSigningKeys(tx)) openPrivate(row, options.wrappingKey);
     const made: string[] = [];
     for (const { alg, activatesAt } of await plan(tx, now, options.force)) {
       const pair = pairs.get(alg) ?? (await newKeyPair(alg));
@@ -198,13 +200,16 @@ function newKeyPair(alg: Algorithm): Promise<KeyPair> {
   }
 }
 
-function openKey(row: SigningKeyRow, wrappingKey: PurposeKey): SigningKey {
+function openPrivate(row: SigningKeyRow, wrappingKey: PurposeKey): Buffer {
   const der = unseal(wrappingKey, row.privateSealed, row.kid);
-  if (!der) {
-    throw new Error(
-      `Signing key ${row.kid} cannot be opened: KEYS_SECRET is not the one it was encrypted with.`,
-    );
-  }
+  if (der) return der;
+  throw new Error(
+    `Signing key ${row.kid} cannot be opened: KEYS_SECRET is not the one it was encrypted with.`,
+  );
+}
+
+function openKey(row: SigningKeyRow, wrappingKey: PurposeKey): SigningKey {
+  const der = openPrivate(row, wrappingKey);
   return {
     kid: row.kid,
     alg: row.alg,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { deriveIdentityKeys } from '../../src/identity/derive-keys.ts';
+import { rotateKeys } from '../../src/identity/keyring.ts';
 import { openTestApp, type TestApp } from '../support/app.ts';
 import { commandLine } from '../support/command-line.ts';
 import { query, testDatabaseUrl } from '../support/database.ts';
@@ -84,6 +86,21 @@ test('a new secret that is missing, too short or the same is named', async () =>
   await cliAfter.refused('keys change-secret', 2, /^NEW_KEYS_SECRET: It is not set\. Make one with/);
   await withNew(after).refused('keys change-secret', 2, /^NEW_KEYS_SECRET: It is the same as KEYS_SECRET/);
   await withNew('short').refused('keys change-secret', 2, /^NEW_KEYS_SECRET: The secret has 5 characters/);
+});
+
+test('a server or a command with the secret before makes no key that no other could open', async () => {
+  await cliBefore.refused('keys rotate', 2, /KEYS_SECRET is not the one/);
+  const { db, close } = await withSecret(after);
+  try {
+    // So late that new keys are due, as they may be when a server starts.
+    const now = () => new Date(Date.now() + 365 * 86_400_000);
+    const { signing } = deriveIdentityKeys(before);
+    await assert.rejects(rotateKeys({ db, wrappingKey: signing, now }), /KEYS_SECRET is not the one/);
+  } finally {
+    await close();
+  }
+  const { keys } = await cliAfter.json<{ keys: object[] }>('keys list');
+  assert.equal(keys.length, 3);
 });
 
 async function keySetOf(service: TestApp): Promise<string> {
