@@ -66,6 +66,8 @@ export function openDatabase(options: {
     connectionString: options.url,
     application_name: 'tollgate',
     max: options.poolSize,
+    // A server that has nothing to do is connected all the same: who must not work beside one looks for that.
+    min: 1,
     keepAlive: true,
     types,
     ...(options.limits ?? limits),

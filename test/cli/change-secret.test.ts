@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { deriveIdentityKeys } from '../../src/identity/derive-keys.ts';
 import { rotateKeys } from '../../src/identity/keyring.ts';
@@ -101,6 +102,18 @@ test('a server or a command with the secret before makes no key that no other co
   }
   const { keys } = await cliAfter.json<{ keys: object[] }>('keys list');
   assert.equal(keys.length, 3);
+});
+
+test('a server that has had nothing to do for a while is seen all the same', async () => {
+  const server = await withSecret(after);
+  try {
+    // As long as the pool keeps a connection that nobody uses.
+    await delay(11_000);
+    const back = commandLine({ DATABASE_URL: url, KEYS_SECRET: after, NEW_KEYS_SECRET: before });
+    await back.refused('keys change-secret', 1, /^A server or another command is connected/);
+  } finally {
+    await server.close();
+  }
 });
 
 async function keySetOf(service: TestApp): Promise<string> {
