@@ -51,12 +51,15 @@ export async function changeKeysSecret(options: {
     return resealed;
   };
   return options.db.transaction(work).catch((error: unknown) => {
-    if (!(error instanceof WrongKey)) throw error;
-    throw new OperatorRefusal(
-      'found',
-      'KEYS_SECRET is not the one that the database is sealed with; nothing was changed. Set it to the one that the servers were started with.',
-    );
+    throw error instanceof WrongKey ? otherSecret() : error;
   });
+}
+
+export function otherSecret(): OperatorRefusal {
+  return new OperatorRefusal(
+    'found',
+    'KEYS_SECRET is not the one that the database is sealed with; nothing was changed. Set it to the one that the servers were started with.',
+  );
 }
 
 async function resealAllDocuments(

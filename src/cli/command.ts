@@ -53,9 +53,12 @@ export function onDatabase<Options extends object, Args extends unknown[]>(
     const isChanging = changing.has(given.at(-1) as Command);
     await answering<Options & Common, Args>(async (options, ...args) => {
       // Not before it is sure that the command will run: help and wrong arguments are answered without it.
-      const { withDeps } = await import('./deps.ts');
-      return withDeps(options.actor, (deps) => {
-        if (isChanging) announce(deps);
+      const { refuseOtherSecret, withDeps } = await import('./deps.ts');
+      return withDeps(options.actor, async (deps) => {
+        if (isChanging) {
+          announce(deps);
+          await refuseOtherSecret(deps);
+        }
         return work(deps, options, ...args);
       });
     })(...given);

@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
+import { otherSecret } from '../change-keys-secret.ts';
 import type { CheckoutDeps } from '../checkout/deps.ts';
 import { type Config, type DatabaseConfig, environment, loadConfig } from '../config.ts';
 import type { HeldDatabase } from '../doctor.ts';
 import { deriveIdentityKeys } from '../identity/derive-keys.ts';
 import type { UserId } from '../identity/domain/user.ts';
+import { inspectKeys } from '../identity/keyring.ts';
 import { findSurvivor } from '../identity/store/users.ts';
 import type { UserDeps } from '../identity/users.ts';
 import { packageRoot } from '../package.ts';
@@ -84,6 +86,12 @@ async function refuseOtherLevel(url: string): Promise<void> {
       `The database lacks ${pending.join(', ')}; start the server of this version once, which brings it up to date.`,
     );
   }
+}
+
+/** What another secret has sealed no server could open; and who looks stays connected, so that nobody changes it meanwhile. */
+export async function refuseOtherSecret({ db, signingKey, now }: CommandDeps): Promise<void> {
+  const { keys } = await inspectKeys(db, signingKey, now());
+  if (keys.some((key) => !key.opens)) throw otherSecret();
 }
 
 /** The server's database; one that is embedded and not running is started, and runs until it is closed. */

@@ -90,7 +90,7 @@ test('a new secret that is missing, too short or the same is named', async () =>
 });
 
 test('a server or a command with the secret before makes no key that no other could open', async () => {
-  await cliBefore.refused('keys rotate', 2, /KEYS_SECRET is not the one/);
+  await cliBefore.refused('keys rotate', 1, /^KEYS_SECRET is not the one/);
   const { db, close } = await withSecret(after);
   try {
     // So late that new keys are due, as they may be when a server starts.
@@ -102,6 +102,13 @@ test('a server or a command with the secret before makes no key that no other co
   }
   const { keys } = await cliAfter.json<{ keys: object[] }>('keys list');
   assert.equal(keys.length, 3);
+});
+
+test('a command with the secret before changes nobody, whose documents no server could open', async () => {
+  await cliBefore.refused('user create --phone +994506001133 --profile -', 1, /^KEYS_SECRET is not the one/, {
+    stdin: JSON.stringify({ pin: '5XYZ002' }),
+  });
+  assert.equal((await cliAfter.run('user show +994506001133')).code, 1);
 });
 
 test('a server that has had nothing to do for a while is seen all the same', async () => {
