@@ -225,6 +225,8 @@ function readConfig(): Config {
 async function refuseToStart(error: unknown): Promise<void> {
   if (error instanceof StartRefused) process.stderr.write(`Tollgate does not start. ${error.message}\n`);
   else log.fatal({ err: error }, 'start failed');
+  // A signal from now on must not begin a second stop, which would find nothing left to wait for.
+  stoppingSince = Date.now();
   setTimeout(() => endAtOnce(), stopLimitMs).unref();
   // In order: a database that ends before those who are connected to it fills the log with lost connections.
   await endStops();

@@ -337,6 +337,14 @@ test('a port in use gives one sentence and leaves no PostgreSQL', async (t) => {
   assert.deepEqual(await processesOn(dataDir), []);
 });
 
+test('Ctrl-C after a refusal to start does not cut off the stop of PostgreSQL', async (t) => {
+  const dataDir = await temporaryFolder(t);
+  const server = spawnOwnServer(t, { PORT: String(await occupiedPort(t)), DATA_DIR: dataDir });
+  server.child.stderr?.once('data', () => server.child.kill('SIGINT'));
+  assert.equal(await server.ended, 1);
+  assert.deepEqual(await processesOn(dataDir), []);
+});
+
 test('an ADMIN_PORT in use is told by its name', async (t) => {
   const adminPort = await occupiedPort(t);
   const env = { PORT: String(await freePort()), ADMIN_PORT: String(adminPort) };
