@@ -7,6 +7,7 @@ import { rotateKeys } from '../../src/identity/keyring.ts';
 import { openTestApp, type TestApp } from '../support/app.ts';
 import { commandLine } from '../support/command-line.ts';
 import { query, testDatabaseUrl } from '../support/database.ts';
+import { lesserRole } from '../support/lesser-role.ts';
 import { createPayment, type PaymentAnswer, readPayment } from '../support/merchant.ts';
 import { bearer, logIn, refresh } from '../support/partner.ts';
 import { deliverAllDue, type Received } from '../support/receiver.ts';
@@ -109,6 +110,14 @@ test('a command with the secret before changes nobody, whose documents no server
     stdin: JSON.stringify({ pin: '5XYZ002' }),
   });
   assert.equal((await cliAfter.run('user show +994506001133')).code, 1);
+});
+
+test('a role that owns no table may change the secret as well', async () => {
+  const { server } = await lesserRole();
+  await (await openTestApp({ DATABASE_URL: server, KEYS_SECRET: before })).close();
+  const lesser = commandLine({ DATABASE_URL: server, KEYS_SECRET: before, NEW_KEYS_SECRET: after });
+  const { signingKeys } = await lesser.json<{ signingKeys: number }>('keys change-secret');
+  assert.equal(signingKeys, 3);
 });
 
 test('a server that has had nothing to do for a while is seen all the same', async () => {
