@@ -12,7 +12,9 @@ const clientSecret = process.env.CLIENT_SECRET ?? 'demo-merchant-secret';
 const home = 'http://localhost:4000';
 
 await fetch(checkout).catch(() => {
-  console.error(`No Tollgate answers at ${checkout}. Start one with npm start, or name another in CHECKOUT.`);
+  process.stderr.write(
+    `No Tollgate answers at ${checkout}. Start one with npm start, or name another in CHECKOUT.\n`,
+  );
   process.exit(1);
 });
 

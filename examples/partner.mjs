@@ -12,7 +12,9 @@ const clientSecret = process.env.CLIENT_SECRET ?? 'demo-partner-secret';
 const home = 'http://localhost:4000';
 
 await fetch(issuer).catch(() => {
-  console.error(`No Tollgate answers at ${issuer}. Start one with npm start, or name another in ISSUER.`);
+  process.stderr.write(
+    `No Tollgate answers at ${issuer}. Start one with npm start, or name another in ISSUER.\n`,
+  );
   process.exit(1);
 });
 
