@@ -85,8 +85,9 @@ process.exit(code);
 async function runAll(): Promise<number> {
   const bySize = [...files].sort((a, b) => statSync(b).size - statSync(a).size);
   const crowded = bySize.filter(sendsCrowds);
-  const waiting = bySize.filter(startsServers);
-  const busy = bySize.filter((file) => !sendsCrowds(file) && !startsServers(file));
+  const others = bySize.filter((file) => !sendsCrowds(file));
+  const waiting = others.filter(startsServers);
+  const busy = others.filter((file) => !startsServers(file));
   const failed: { file: string; output: string }[] = [];
   const totals: Record<string, number> = {};
   const lane = async (first: string[], then: string[]) => {

@@ -24,8 +24,6 @@ import {
   until,
 } from '../support/server.ts';
 
-/** Nothing here takes that long: it only ends a test that hangs. */
-
 test('npm start gets ready, and SIGTERM to npm stops the server and its PostgreSQL', async (t) => {
   const dataDir = await temporaryFolder(t);
   for (const which of ['first', 'second']) {
