@@ -10,8 +10,6 @@ import { testDatabaseUrl } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { isAlive, kill, type OwnServer, startOwnServer, temporaryFolder, until } from '../support/server.ts';
 
-/** Nothing here takes that long: it only ends a test that hangs. */
-
 test('two servers started at once on an empty database migrate it once, and both serve', async (t) => {
   const url = await testDatabaseUrl({ empty: true });
   const servers = await Promise.all([

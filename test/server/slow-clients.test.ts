@@ -6,8 +6,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { testDatabaseUrl } from '../support/database.ts';
 import { startOwnServer } from '../support/server.ts';
 
-/** Nothing here takes that long: it only ends a test that hangs. */
-
 const server = await startOwnServer({ after }, { DATABASE_URL: await testDatabaseUrl() });
 
 test('a body or headers that arrive a byte at a time are cut off with 408', async (t) => {

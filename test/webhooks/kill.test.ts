@@ -7,8 +7,6 @@ import { basic, cardFormOf, cards, order, type PaymentAnswer } from '../support/
 import { answering, type EndpointAnswer, type Receiver, startReceiver } from '../support/receiver.ts';
 import { type OwnServer, startOwnServer, until } from '../support/server.ts';
 
-/** Nothing here takes that long: it only ends a test that hangs. */
-
 const receiver = await startReceiver();
 const slow = await startReceiver();
 const lesser = await lesserRole();
