@@ -486,9 +486,7 @@ test('a customer who comes back from the bank is answered although the acquirer 
   await until('the payment has succeeded', hasSucceeded);
 });
 
-test('a customer who opens the page while the bank waits for them is shown it although the acquirer is silent', {
-  timeout: 60_000,
-}, async () => {
+test('a customer who opens the page while the bank waits for them is shown it although the acquirer is silent', async () => {
   const payment = await createPayment(service);
   await payByCard(service, payment, cards.challenge);
   await postForm(service, await bankOf(service, payment), { code: '1234' });

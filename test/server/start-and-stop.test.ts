@@ -82,7 +82,7 @@ test('SIGTERM under load fails no accepted request of several workers either', a
 
 async function stopUnderLoad(t: TestContext, settings: Record<string, string>): Promise<void> {
   // As behind a proxy, the requests have names, by which they are found in the server's log.
-  const env = { DATABASE_URL: await testDatabaseUrl(), DRAIN_SECONDS: '2', TRUST_PROXY: '1', ...settings };
+  const env = { DATABASE_URL: await testDatabaseUrl(), DRAIN_SECONDS: '1', TRUST_PROXY: '1', ...settings };
   const server = await startOwnServer(t, env);
   const adminPort = Number(settings.ADMIN_PORT ?? server.port);
   const keepAlive = new Agent({ keepAlive: true });
@@ -112,13 +112,6 @@ async function stopUnderLoad(t: TestContext, settings: Record<string, string>): 
     if (status !== 503) return false;
     assert.equal(headers?.['retry-after'], '1');
     return true;
-  });
-  // The workers are told a moment later. They take turns, so each has some of four new connections.
-  await until('every worker asks to go elsewhere', async () => {
-    const fresh = Array.from({ length: 4 }, () => new Agent({ keepAlive: true }));
-    const answers = await Promise.all(fresh.map((agent) => get(server.port, '/api', { agent })));
-    for (const agent of fresh) agent.destroy();
-    return answers.every(({ headers }) => headers?.connection === 'close');
   });
   draining = true;
   const code = await server.ended;

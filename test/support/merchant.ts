@@ -1,5 +1,4 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { insertMerchant, insertTerminal, type Merchant } from '../../src/checkout/store/merchants.ts';
 import { sql } from '../../src/platform/db.ts';
 import type { TestApp } from './app.ts';
@@ -154,16 +153,6 @@ export async function paidPayment(service: TestApp, changes: object = {}): Promi
 export function refund(service: TestApp, paymentId: string, value: string, key?: string): Promise<Answer> {
   const body = { paymentId, amount: { value, currency: 'AZN' } };
   return call(service, 'POST', '/v1/refunds', { body, ...(key ? { key } : {}) });
-}
-
-/** As the guide tells merchants: while it is not known what came of a call, the very same is sent again. */
-export async function untilKnown(send: () => Promise<Answer>): Promise<Answer> {
-  let answer = await send();
-  for (let tries = 1; tries < 20 && answer.json<{ retryable?: boolean }>().retryable; tries++) {
-    await delay(250);
-    answer = await send();
-  }
-  return answer;
 }
 
 export type TestMerchant = { merchantId: string; authorization: string; order: typeof order };
