@@ -47,7 +47,9 @@ export async function withDeps<Result>(
   const held = await holdDatabase(config.database);
   try {
     await refuseOtherLevel(held.url);
-    const db = openDatabase({ url: held.url, poolSize: 3, onConnectionError: () => {} });
+    // Nobody is promised an answer within 5 s here: who types a command rather waits for a busy database.
+    const patience = { connectionTimeoutMillis: 10_000 };
+    const db = openDatabase({ url: held.url, poolSize: 3, onConnectionError: () => {}, limits: patience });
     const deps = commandDeps(config, held.url, db, actor ?? defaultActor());
     return await work(deps).finally(() => db.close());
   } finally {

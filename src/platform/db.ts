@@ -60,7 +60,7 @@ export function openDatabase(options: {
   poolSize: number;
   onConnectionError: (error: Error) => void;
   /** Other limits than those that every server keeps. */
-  limits?: typeof limits;
+  limits?: Partial<typeof limits>;
 }): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -70,7 +70,8 @@ export function openDatabase(options: {
     min: 1,
     keepAlive: true,
     types,
-    ...(options.limits ?? limits),
+    ...limits,
+    ...options.limits,
   });
   // Without a listener on the pool and on each client, a restarted database would end this process.
   pool.on('error', options.onConnectionError);
