@@ -40,10 +40,7 @@ try {
   const { url } = postgres;
   const migrations = readMigrations(new URL('migrations/', packageRoot));
   await migrate({ ownerUrl: url, serverUrl: url, migrations, log: () => {} });
-  const service = await openTestApp(
-    { ...worldEnv, DATABASE_URL: url },
-    { ...worldReplacements, patient: true },
-  );
+  const service = await openTestApp({ ...worldEnv, DATABASE_URL: url }, worldReplacements);
   try {
     await liftRequestRate(service);
     const campaign = await createCampaign(service, { seed, only: values.only });

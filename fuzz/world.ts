@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createUser } from '../src/identity/users.ts';
 import type { TestApp } from '../test/support/app.ts';
+import { patience } from '../test/support/database.ts';
 import {
   bankOf,
   basic,
@@ -37,8 +38,11 @@ export const worldEnv = {
   SMS_CLIENT_HOURLY: '1000000',
 };
 
-/** No name is looked up outside: each leads to this machine. */
-export const worldReplacements = { resolve: async () => ['127.0.0.1'] };
+/** No name is looked up outside: each leads to this machine. More is sent at once than any caller would send. */
+export const worldReplacements = {
+  resolve: async () => ['127.0.0.1'],
+  limits: { ...patience, lock_timeout: 60_000 },
+};
 
 /** What exists in the service: ids, tokens and codes that are good, so that requests get past the first check. */
 export type World = Awaited<ReturnType<typeof createWorld>>;

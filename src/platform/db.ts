@@ -55,12 +55,14 @@ const limits = {
   idle_in_transaction_session_timeout: 10_000,
 };
 
+export type DatabaseLimits = Partial<typeof limits>;
+
 export function openDatabase(options: {
   url: string;
   poolSize: number;
   onConnectionError: (error: Error) => void;
   /** Other limits than those that every server keeps. */
-  limits?: Partial<typeof limits>;
+  limits?: DatabaseLimits;
 }): Database {
   const pool = new pg.Pool({
     connectionString: options.url,

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { after, test } from 'node:test';
 import { passesCheckDigit } from '../../src/checkout/domain/card.ts';
 import { openDatabase } from '../../src/platform/db.ts';
-import { testDatabaseUrl } from '../support/database.ts';
+import { patience, testDatabaseUrl } from '../support/database.ts';
 import { dumpTexts } from '../support/dump.ts';
 import { freePort } from '../support/free-port.ts';
 import {
@@ -20,7 +20,7 @@ import { remote, urlsOf } from '../support/remote.ts';
 import { startServer, until } from '../support/server.ts';
 
 const databaseUrl = await testDatabaseUrl();
-const db = openDatabase({ url: databaseUrl, poolSize: 2, onConnectionError: () => {} });
+const db = openDatabase({ url: databaseUrl, poolSize: 2, onConnectionError: () => {}, limits: patience });
 after(() => db.close());
 const port = await freePort();
 const server = await startServer({ PORT: String(port), DATABASE_URL: databaseUrl, LOG_LEVEL: 'trace' });

@@ -6,7 +6,7 @@ import type { UserId } from '../../src/identity/domain/user.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { openDatabase } from '../../src/platform/db.ts';
 import { deriveKey } from '../../src/platform/seal.ts';
-import { testDatabaseUrl } from '../support/database.ts';
+import { patience, testDatabaseUrl } from '../support/database.ts';
 import { dumpTexts } from '../support/dump.ts';
 import { freePort } from '../support/free-port.ts';
 import { listen } from '../support/listen.ts';
@@ -43,7 +43,7 @@ const gateway = createServer((request, response) => {
 const gatewayPort = await listen(gateway);
 
 const databaseUrl = await testDatabaseUrl();
-const db = openDatabase({ url: databaseUrl, poolSize: 2, onConnectionError: () => {} });
+const db = openDatabase({ url: databaseUrl, poolSize: 2, onConnectionError: () => {}, limits: patience });
 after(() => db.close());
 const port = await freePort();
 const settings = {

@@ -12,7 +12,7 @@ import { liftRequestRate } from '../support/merchant.ts';
 /** The long form is `npm run fuzz -- --minutes 5`, and takes a seed to repeat what failed here. */
 const seed = randomInt(1e9);
 
-const service = await startTestApp(worldEnv, { ...worldReplacements, patient: true });
+const service = await startTestApp(worldEnv, worldReplacements);
 await liftRequestRate(service);
 
 test('whatever is sent to an endpoint is answered as the document says', async () => {

@@ -1,12 +1,12 @@
 import { after } from 'node:test';
 import { type Areas, buildApp, openAreas, seedDemo } from '../../src/app.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { type Database, openDatabase } from '../../src/platform/db.ts';
+import { type Database, type DatabaseLimits, openDatabase } from '../../src/platform/db.ts';
 import type { HttpServer } from '../../src/platform/http.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import type { Resolve } from '../../src/platform/outgoing.ts';
-import { testDatabaseUrl } from './database.ts';
+import { patience, testDatabaseUrl } from './database.ts';
 
 export type TestApp = {
   app: HttpServer;
@@ -35,15 +35,6 @@ export function createTestClock(): TestClock {
   };
 }
 
-/** For the fuzz, which sends more at once than any caller: what it looks for is not the limits of the database. */
-const long = {
-  connectionTimeoutMillis: 30_000,
-  query_timeout: 30_000,
-  statement_timeout: 30_000,
-  lock_timeout: 30_000,
-  idle_in_transaction_session_timeout: 30_000,
-};
-
 /** The service on a database of this test file's own; it ends when the file is done. */
 export async function startTestApp(
   env: Record<string, string> = {},
@@ -55,15 +46,16 @@ export async function startTestApp(
   return service;
 }
 
-type TestAppOptions = { resolve?: Resolve; patient?: boolean };
+type TestAppOptions = { resolve?: Resolve; limits?: DatabaseLimits };
 
 /**
  * The whole service, reached with `app.inject` or, after `app.listen`, over HTTP. Only the clock and the receiver of
- * texts are not the real ones; what is logged is kept for the test to read.
+ * texts are not the real ones, and the database has more time than a server gives it; what is logged is kept for the
+ * test to read.
  */
 export async function openTestApp(
   env: Record<string, string> & { DATABASE_URL: string },
-  { patient = false, ...replaced }: TestAppOptions = {},
+  { limits = patience, ...replaced }: TestAppOptions = {},
 ): Promise<TestApp & { close(): Promise<void> }> {
   const url = env.DATABASE_URL;
   const config = loadConfig({ LOG_LEVEL: 'trace', ...env });
@@ -76,7 +68,7 @@ export async function openTestApp(
     url,
     poolSize: config.database.poolSize,
     onConnectionError: (err) => log.warn({ err }, 'lost'),
-    ...(patient ? { limits: long } : {}),
+    limits,
   });
   const metrics = createMetrics(db);
   const clock = createTestClock();

@@ -1,9 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { after } from 'node:test';
 import pg from 'pg';
-import { type Database, openDatabase, sql } from '../../src/platform/db.ts';
+import { type Database, type DatabaseLimits, openDatabase, sql } from '../../src/platform/db.ts';
 
 const templateName = 'tollgate_template';
+
+/**
+ * What a slow machine does to the limits of a server is the matter of a few tests, which set them; all others wait.
+ * How long a lock is waited for is kept: what a caller is told then is told by rule.
+ */
+export const patience: DatabaseLimits = {
+  connectionTimeoutMillis: 60_000,
+  query_timeout: 60_000,
+  statement_timeout: 59_000,
+};
 
 /** The empty, not yet migrated template; every test file then works on a copy of its own. */
 export async function createTemplate(serverUrl: string): Promise<string> {
@@ -14,7 +24,7 @@ export async function createTemplate(serverUrl: string): Promise<string> {
 /** A migrated database of this test file's own, dropped when the file is done. */
 export async function testDatabase(): Promise<{ url: string; db: Database }> {
   const url = await testDatabaseUrl();
-  const db = openDatabase({ url, poolSize: 10, onConnectionError: () => {} });
+  const db = openDatabase({ url, poolSize: 10, onConnectionError: () => {}, limits: patience });
   after(() => db.close());
   return { url, db };
 }

@@ -7,6 +7,7 @@ import { takeDue } from '../../src/webhooks/deliver.ts';
 import { startDelivering } from '../../src/webhooks/delivery-loop.ts';
 import type { WebhookDeps } from '../../src/webhooks/deps.ts';
 import { startTestApp } from '../support/app.ts';
+import { patience } from '../support/database.ts';
 import { addMerchant, call, liftRequestRate, type PaymentAnswer } from '../support/merchant.ts';
 import {
   addEndpoint,
@@ -58,7 +59,12 @@ function verify(secret: string, received: Received): unknown {
 
 /** Each node has connections of its own. */
 const pools = [1, 2].map(() =>
-  openDatabase({ url: service.config.database.url ?? '', poolSize: 4, onConnectionError: () => {} }),
+  openDatabase({
+    url: service.config.database.url ?? '',
+    poolSize: 4,
+    onConnectionError: () => {},
+    limits: patience,
+  }),
 );
 after(() => Promise.all(pools.map((pool) => pool.close())));
 
