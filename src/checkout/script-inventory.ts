@@ -1,4 +1,4 @@
-import { hashOf, type PageOptions, pagePolicy } from '../platform/html.tsx';
+import { hashOf, type PageOptions, pagePermissions, pagePolicy } from '../platform/html.tsx';
 import { pageStyle } from '../platform/page-style.ts';
 import { payScript } from './pages/pay-script.ts';
 import { payStyle } from './pages/pay-style.ts';
@@ -45,6 +45,7 @@ export const scriptInventory = {
     'cache-control': 'no-store',
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': pagePermissions,
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',

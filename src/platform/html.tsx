@@ -73,10 +73,16 @@ function refreshContent({ seconds, url }: { seconds: number; url?: string }): st
   return url === undefined ? String(seconds) : `${seconds}; url=${url}`;
 }
 
+/** What a page of ours needs of the device: nothing. */
+export const pagePermissions = ['camera', 'display-capture', 'geolocation', 'microphone', 'payment', 'usb']
+  .map((feature) => `${feature}=()`)
+  .join(', ');
+
 export function sendPage(reply: FastifyReply, page: VNode, options: PageOptions = {}): FastifyReply {
   if (options.status) reply.code(options.status);
   return reply
     .header('content-security-policy', pagePolicy(options))
+    .header('permissions-policy', pagePermissions)
     .type('text/html; charset=utf-8')
     .send(renderPage(page));
 }
@@ -85,12 +91,15 @@ export function renderPage(page: VNode): string {
   return `<!doctype html>${render(page)}`;
 }
 
+/** A script of ours never turns text into markup or code, and the browser holds it to that. */
+const noMarkupFromScript = "require-trusted-types-for 'script'; trusted-types 'none'";
+
 export function pagePolicy({ formAction, script, styles = [], connects }: PageOptions): string {
   const targets = formAction ? ["'self'", ...formAction.map(sourceOf)].join(' ') : "'none'";
   return [
     "default-src 'none'",
     `style-src ${[styleHash, ...styles.map(hashOf)].map((hash) => `'${hash}'`).join(' ')}`,
-    ...(script ? [`script-src '${hashOf(script)}'`] : []),
+    ...(script ? [`script-src '${hashOf(script)}'`, noMarkupFromScript] : []),
     ...(connects ? ["connect-src 'self'"] : []),
     'img-src data:',
     `form-action ${targets}`,

@@ -97,3 +97,19 @@ test("a merchant's colours add one style sheet, named by its hash, and nothing e
     inventory.scripts.map(({ integrity }) => integrity),
   );
 });
+
+test('no script on the page can turn text into markup or code', async () => {
+  const page = await browser.newPage();
+  try {
+    await page.goto((await createPayment(service)).confirmation.confirmationUrl);
+    await assert.rejects(
+      page.evaluate(() => {
+        document.body.innerHTML = '<p>not ours</p>';
+      }),
+      /TrustedHTML/,
+    );
+    assert.equal(await page.getByText('not ours').count(), 0);
+  } finally {
+    await page.close();
+  }
+});

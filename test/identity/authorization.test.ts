@@ -78,6 +78,7 @@ function assertSafePage(answer: Answer): void {
   assert.doesNotMatch(policy.replace(/form-action [^;]+/, ''), /https?:/, 'nothing is loaded from anywhere');
   assert.equal(answer.headers['x-frame-options'], 'DENY');
   assert.equal(answer.headers['cache-control'], 'no-store');
+  assert.match(String(answer.headers['permissions-policy']), /geolocation=\(\)/);
   assert.equal(answer.headers['referrer-policy'], 'no-referrer');
   assert.equal(answer.headers['x-content-type-options'], 'nosniff');
   assert.equal(answer.headers['access-control-allow-origin'], undefined);

@@ -109,7 +109,7 @@ test('the policy lets run our script alone, and lets forms go only where it says
   const policy = pagePolicy({ script: loginScript, formAction: ['https://partner.example'] });
   assert.match(
     policy,
-    /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; img-src data:; /,
+    /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; require-trusted-types-for 'script'; trusted-types 'none'; img-src data:; /,
   );
   assert.match(
     policy,
