@@ -1,17 +1,12 @@
 import type { FastifyPluginAsync, FastifyReply } from 'fastify';
 import { type FormFields, parseForm } from '../platform/form.ts';
 import { sendPage } from '../platform/html.tsx';
+import { AccountPage } from './account-page.tsx';
 import { createExperiments } from './experiments.ts';
+import { reloadScript, shopStyle } from './layout.tsx';
 import { createMerchant, type MerchantOptions, Refused } from './merchant.ts';
-import {
-  AccountPage,
-  ExperimentsPage,
-  OrderPage,
-  reloadScript,
-  ShopPage,
-  shopStyle,
-  TroublePage,
-} from './pages.tsx';
+import { OrderPage } from './order-page.tsx';
+import { ExperimentsPage, ShopPage, TroublePage } from './pages.tsx';
 import { createPartner, type PartnerOptions } from './partner.ts';
 import { products } from './products.ts';
 import { createVisitors, remember, type Visitor } from './visitors.ts';
