@@ -18,6 +18,15 @@ export const PageQuery = {
   ),
 };
 
+/** A filter by the id of something. The format `uuid` would let `urn:uuid:` through, which PostgreSQL does not read. */
+export const idFilter = (what: string) =>
+  Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+      description: `The id of ${what}, as it was given`,
+    }),
+  );
+
 export type PageAsked = { limit?: string; cursor?: string; createdFrom?: string; createdTo?: string };
 
 export function pageOf(query: PageAsked) {

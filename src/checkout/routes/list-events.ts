@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { problems } from '../../platform/openapi.ts';
-import { PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
+import { idFilter, PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import { listEvents } from '../store/events.ts';
 import { EventJson } from './json.ts';
@@ -18,12 +18,7 @@ const schema = {
       type: Type.Optional(
         Type.String({ pattern: '^[a-z]{1,20}\\.([a-z_]{1,30}|\\*)$', description: 'Such as `payment.*`' }),
       ),
-      objectId: Type.Optional(
-        Type.String({
-          pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-          description: 'The id of a payment or a refund, as it was given',
-        }),
-      ),
+      objectId: idFilter('a payment or a refund'),
     },
     { additionalProperties: false },
   ),

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { problems } from '../../platform/openapi.ts';
-import { PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
+import { idFilter, PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import type { RefundId } from '../domain/refund.ts';
@@ -18,13 +18,7 @@ const schema = {
       ...PageQuery,
       status: Type.Optional(Type.String({ enum: ['pending', 'succeeded', 'canceled'] })),
       merchantOrderId: Type.Optional(textJson({ maxLength: 64 })),
-      // The format `uuid` would let `urn:uuid:` through, which PostgreSQL does not read.
-      paymentId: Type.Optional(
-        Type.String({
-          pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-          description: 'The id of a payment, as it was given',
-        }),
-      ),
+      paymentId: idFilter('a payment'),
     },
     { additionalProperties: false },
   ),

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { problems } from '../../platform/openapi.ts';
-import { PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
+import { idFilter, PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import { listDeliveries } from '../list-deliveries.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
@@ -16,12 +16,7 @@ const schema = {
   querystring: Type.Object(
     {
       ...PageQuery,
-      eventId: Type.Optional(
-        Type.String({
-          pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-          description: 'The id of an event, as it was given',
-        }),
-      ),
+      eventId: idFilter('an event'),
       result: Type.Optional(Type.String({ enum: ['delivered', 'failed', 'given_up'] })),
     },
     { additionalProperties: false },
