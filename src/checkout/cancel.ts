@@ -12,7 +12,7 @@ import { refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
 import type { Answer } from './idempotency.ts';
 import { awaitFormer } from './idempotency.ts';
-import { paymentJson } from './routes/json.ts';
+import { paymentAnswer } from './present.ts';
 import { askForReversal } from './store/attempts.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { postForSure } from './store/ledger.ts';
@@ -28,7 +28,7 @@ export async function cancelPayment(
   const asItStands = async (): Promise<Answer> => {
     const payment = await findPayment(deps.db, call.merchantId, id);
     if (!payment) throw new Error(`key of a cancellation without its payment ${id}`);
-    return { ...answerOf(deps, payment), replayed: true };
+    return { ...paymentAnswer(deps, payment), replayed: true };
   };
   if (former) return asItStands();
   // One whose time is up has expired, and was not canceled by the merchant.
@@ -39,10 +39,10 @@ export async function cancelPayment(
     const ended = await endPayment(deps, tx, call.merchantId, id, { type: 'canceled', by: 'merchant', at });
     if (ended === 'not_found') throw refuse('payment_not_found');
     if (!ended.ok) throw refuse(ended.refusal === 'not_due' ? 'payment_is_final' : ended.refusal);
-    await insertAnswer(tx, call, answerOf(deps, ended.payment), at);
+    await insertAnswer(tx, call, paymentAnswer(deps, ended.payment), at);
     return ended.payment;
   });
-  return canceled === 'taken' ? awaitFormer(deps, call, asItStands) : answerOf(deps, canceled);
+  return canceled === 'taken' ? awaitFormer(deps, call, asItStands) : paymentAnswer(deps, canceled);
 }
 
 type Ending = PaymentEvent & { type: 'canceled' | 'expired' | 'not_captured_in_time' };
@@ -84,8 +84,4 @@ export async function currentPayment(
     endPayment(deps, tx, merchantId, id, { type: 'expired', at }),
   );
   return ended !== 'not_found' && ended.ok ? ended.payment : findPayment(deps.db, merchantId, id);
-}
-
-function answerOf(deps: CheckoutDeps, payment: Payment): Answer {
-  return { status: 200, body: JSON.stringify(paymentJson(deps, payment)) };
 }

@@ -8,7 +8,7 @@ import { refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
 import { type Answer, awaitFormer, keepAnswer } from './idempotency.ts';
 import { leaseMs, nextInquiryAt, quickInquiryMs } from './inquiries.ts';
-import { paymentJson } from './routes/json.ts';
+import { paymentAnswer } from './present.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { postForSure } from './store/ledger.ts';
 import type { Merchant } from './store/merchants.ts';
@@ -45,7 +45,7 @@ export async function capturePayment(
       const owner = await deps.survivorOf(tx, asked.payment.walletUserId);
       await savePayment(tx, captured.payment, paymentEvent(deps, before, captured.payment, at));
       await postForSure(tx, walletCapturePosting(captured.payment, owner, minor, merchant), at);
-      await insertAnswer(tx, call, answerOf(deps, captured.payment), at);
+      await insertAnswer(tx, call, paymentAnswer(deps, captured.payment), at);
       return captured.payment;
     }
     await savePayment(tx, asked.payment, paymentEvent(deps, before, asked.payment, at));
@@ -53,7 +53,7 @@ export async function capturePayment(
   });
   if (begun === 'taken')
     return awaitFormer(deps, call, (owner) => presentSettled(deps, call, wish.id, owner));
-  if (begun.status !== 'waiting_for_capture') return answerOf(deps, begun);
+  if (begun.status !== 'waiting_for_capture') return paymentAnswer(deps, begun);
   return conclude(deps, { call, since: at }, begun, await ask(deps, begun));
 }
 
@@ -97,7 +97,9 @@ async function settleCapture(
   const { captureId, leaseUntil } = payment.asked;
   return deps.db.transaction(async (tx): Promise<Answer | 'refused' | 'unknown'> => {
     const answerFor = async (taken: Payment) =>
-      key ? keepAnswer(deps, tx, key.call, answerOf(deps, taken), key.since) : answerOf(deps, taken);
+      key
+        ? keepAnswer(deps, tx, key.call, paymentAnswer(deps, taken), key.since)
+        : paymentAnswer(deps, taken);
     const before = await lockPayment(tx, payment.merchantId, payment.id);
     if (!before) throw new Error(`payment ${payment.id} is gone`);
     const at = deps.now();
@@ -153,7 +155,7 @@ async function presentSettled(
   if (!payment) throw new Error(`key of a capture without its payment ${id}`);
   if (payment.status === 'waiting_for_capture' && payment.asked?.captureId === captureId) return undefined;
   if (payment.status !== 'succeeded' || payment.captureId !== captureId) throw refuse('capture_declined');
-  return keepAnswer(deps, deps.db, call, answerOf(deps, payment), createdAt);
+  return keepAnswer(deps, deps.db, call, paymentAnswer(deps, payment), createdAt);
 }
 
 /** What the job does with a capture that it has taken up. */
@@ -175,8 +177,4 @@ async function resume(
   });
   if (outcome.kind !== 'failed') return outcome;
   return performance.now() - begunAt > sendWithinMs ? { kind: 'unknown' } : ask(deps, payment);
-}
-
-function answerOf(deps: CheckoutDeps, payment: Payment): Answer {
-  return { status: 200, body: JSON.stringify(paymentJson(deps, payment)) };
 }

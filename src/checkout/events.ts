@@ -1,7 +1,7 @@
 import type { CheckoutDeps } from './deps.ts';
 import type { Payment } from './domain/payment.ts';
 import type { Refund } from './domain/refund.ts';
-import { paymentJson, refundJson } from './routes/json.ts';
+import { paymentJson, refundJson } from './present.ts';
 import type { ObjectEvent } from './store/payments.ts';
 
 /** The version of the events' form, which merchants' programs rely on. */

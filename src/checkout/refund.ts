@@ -24,7 +24,7 @@ import { refuse } from './errors.ts';
 import { paymentEvent, refundEvent } from './events.ts';
 import { type Answer, awaitFormer, keepAnswer, outcomeUnknown } from './idempotency.ts';
 import { leaseMs, nextInquiryAt, quickInquiryMs } from './inquiries.ts';
-import { refundJson } from './routes/json.ts';
+import { refundJson } from './present.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { post, postForSure } from './store/ledger.ts';
 import type { Merchant } from './store/merchants.ts';

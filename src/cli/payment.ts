@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { merchantNotFound } from '../checkout/change-merchant.ts';
 import { resolvePayment } from '../checkout/contradictions.ts';
 import type { Payment, PaymentId } from '../checkout/domain/payment.ts';
-import { paymentJson, refundJson } from '../checkout/routes/json.ts';
+import { paymentJson, refundJson } from '../checkout/present.ts';
 import { listAttemptsOfPayment } from '../checkout/store/attempts.ts';
 import { type Alarm, listAlarmsOfPayment } from '../checkout/store/contradictions.ts';
 import { findMerchant } from '../checkout/store/merchants.ts';

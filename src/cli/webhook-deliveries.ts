@@ -3,9 +3,9 @@ import { OperatorRefusal } from '../platform/operator-refusal.ts';
 import type { WebhookDeps } from '../webhooks/deps.ts';
 import type { Owner } from '../webhooks/domain/owner.ts';
 import { listDeliveries } from '../webhooks/list-deliveries.ts';
+import { deliveryJson } from '../webhooks/present.ts';
 import { replay } from '../webhooks/replay.ts';
 import { sendTest } from '../webhooks/send-test.ts';
-import type { Delivery } from '../webhooks/store/deliveries.ts';
 import { instant, uuid, wholeNumber } from './arguments.ts';
 import { type Answer, addChanging, addReading } from './command.ts';
 import { table } from './text.ts';
@@ -19,6 +19,8 @@ const exampleDelivery = {
   at: '2026-11-15T12:00:01.000Z',
   result: 'delivered',
   responseStatus: 204,
+  responseBody: '',
+  durationMs: 84,
   detail: null,
   nextAttemptAt: null,
 };
@@ -64,7 +66,7 @@ async function test(deps: WebhookDeps, actor: string, _: object, of: Owner, id: 
   const delivery = await sendTest(deps, of, id, actor);
   const delivered = delivery.result === 'delivered';
   return {
-    json: { delivery: shownDelivery(delivery) },
+    json: { delivery: deliveryJson(delivery) },
     text: delivered
       ? `The receiver took it, with ${delivery.responseStatus}.`
       : `Not taken. ${delivery.detail}`,
@@ -87,11 +89,11 @@ async function deliveries(
     before: null,
     limit: options.limit,
   });
-  const shown = found.map(shownDelivery);
+  const shown = found.map(deliveryJson);
   return {
     json: { deliveries: shown },
     text: table(
-      ['AT', 'EVENT', 'TYPE', 'ATTEMPT', 'RESULT', 'STATUS', 'NexampleEndpointIdT ATTEMPT', 'DETAIL'],
+      ['AT', 'EVENT', 'TYPE', 'ATTEMPT', 'RESULT', 'STATUS', 'NEXT ATTEMPT', 'DETAIL'],
       shown.map((one) => [
         one.at,
         one.eventId,
@@ -121,20 +123,6 @@ function replayWish({ eventId, from, to }: { eventId?: string; from?: Date; to?:
   if (eventId !== undefined && !from && !to) return { eventId };
   if (eventId === undefined && from && to && from < to) return { from, to };
   throw new OperatorRefusal('given', 'Give either --event-id, or --from and a later --to.');
-}
-
-function shownDelivery(delivery: Delivery) {
-  return {
-    id: delivery.deliveryId,
-    eventId: delivery.eventId,
-    type: delivery.type,
-    attempt: delivery.attempt,
-    at: delivery.at.toISOString(),
-    result: delivery.result,
-    responseStatus: delivery.responseStatus,
-    detail: delivery.detail,
-    nextAttemptAt: delivery.nextAttemptAt?.toISOString() ?? null,
-  };
 }
 
 function result(text: string): string {

@@ -13,6 +13,7 @@ import {
   listEndpoints,
   rotateSecret,
 } from '../webhooks/endpoints.ts';
+import { endpointJson } from '../webhooks/present.ts';
 import { visibleText, words } from './arguments.ts';
 import { type Answer, addChanging, addReading } from './command.ts';
 import { record, table } from './text.ts';
@@ -27,7 +28,9 @@ const exampleEndpoint = {
   description: null,
   status: 'enabled',
   disabledReason: null,
+  disabledAt: null,
   failingSince: null,
+  previousSecretExpiresAt: null,
   createdAt: '2026-11-15T12:00:00.000Z',
 };
 const exampleSecret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDhWd5xVbtQVE=';
@@ -141,12 +144,13 @@ async function list(
   return {
     json: { endpoints },
     text: table(
-      ['ENDPOINT', 'OWNER', 'STATUS', 'BECAUSE', 'URL', 'EVENTS', 'FAILING SINCE'],
+      ['ENDPOINT', 'OWNER', 'STATUS', 'BECAUSE', 'SINCE', 'URL', 'EVENTS', 'FAILING SINCE'],
       endpoints.map((one) => [
         one.id,
         one.owner,
         one.status,
         one.disabledReason,
+        one.disabledAt,
         one.url,
         one.events,
         one.failingSince,
@@ -215,15 +219,6 @@ function withSecret({ endpoint, secret }: { endpoint: Endpoint; secret: string }
 }
 
 function shownEndpoint(endpoint: Endpoint) {
-  return {
-    id: endpoint.id,
-    owner: ownerKey(endpoint.owner),
-    url: endpoint.url,
-    events: endpoint.events,
-    description: endpoint.description,
-    status: endpoint.status,
-    disabledReason: endpoint.status === 'disabled' ? endpoint.reason : null,
-    failingSince: endpoint.failingSince?.toISOString() ?? null,
-    createdAt: endpoint.createdAt.toISOString(),
-  };
+  const { id, ...shown } = endpointJson(endpoint);
+  return { id, owner: ownerKey(endpoint.owner), ...shown };
 }

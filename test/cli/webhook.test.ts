@@ -7,7 +7,13 @@ import { testDatabaseUrl } from '../support/database.ts';
 import { call, createPayment } from '../support/merchant.ts';
 import { answering, startReceiver } from '../support/receiver.ts';
 
-type Endpoint = { id: string; owner: string; status: string; events: string[] };
+type Endpoint = {
+  id: string;
+  owner: string;
+  status: string;
+  events: string[];
+  disabledAt: string | null;
+};
 type Added = { endpoint: Endpoint; secret: string };
 
 const url = await testDatabaseUrl();
@@ -33,15 +39,20 @@ test('an endpoint is added, tested, looked at, switched off and on, and its secr
     log.deliveries.map(({ type }) => type),
     ['webhook.test'],
   );
+  assert.match(
+    await cli.text(`webhook deliveries ${one}`),
+    /^AT +EVENT +TYPE +ATTEMPT +RESULT +STATUS +NEXT ATTEMPT +DETAIL\n.*webhook\.test +1 +delivered +200/m,
+  );
 
   const rotated = await cli.json<Added>(`webhook rotate-secret ${one} --actor aysel`);
   assert.notEqual(rotated.secret, secret);
   await cli.allRefused([[`webhook rotate-secret ${one}`, 1, /./]]);
   await cli.json(`webhook rotate-secret ${one} --force`);
-  assert.equal(
-    (await cli.json<{ endpoint: Endpoint }>(`webhook disable ${one}`)).endpoint.status,
-    'disabled',
-  );
+  const disabled = (await cli.json<{ endpoint: Endpoint }>(`webhook disable ${one}`)).endpoint;
+  assert.equal(disabled.status, 'disabled');
+  // From when what was missed has to be replayed.
+  assert.ok(disabled.disabledAt);
+  assert.ok((await cli.text(`webhook list ${shop}`)).includes(disabled.disabledAt));
   await cli.allRefused([[`webhook replay ${one} --from 2026-01-01 --to 2099-01-01`, 1, /disabled/]]);
   assert.equal((await cli.json<{ endpoint: Endpoint }>(`webhook enable ${one}`)).endpoint.status, 'enabled');
   await createPayment(service);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { PaymentId } from '../../src/checkout/domain/payment.ts';
 import type { RefundId } from '../../src/checkout/domain/refund.ts';
-import { paymentJson, refundJson } from '../../src/checkout/routes/json.ts';
+import { paymentJson, refundJson } from '../../src/checkout/present.ts';
 import { findPayment } from '../../src/checkout/store/payments.ts';
 import { findRefund } from '../../src/checkout/store/refunds.ts';
 import type { TestApp } from './app.ts';

@@ -10,10 +10,11 @@ import type { PaymentId, Pending } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { paymentEvent } from '../events.ts';
 import { answerOnce, callOf, idempotencyKeyOf, send } from '../idempotency.ts';
+import { paymentAnswer, paymentJson } from '../present.ts';
 import { insertPaymentOnce, keyInUse } from '../store/idempotency.ts';
 import type { Merchant } from '../store/merchants.ts';
 import { moneyOf } from './amounts.ts';
-import { MetadataJson, MoneyJson, PaymentJson, paymentJson, textJson } from './json.ts';
+import { MetadataJson, MoneyJson, PaymentJson, textJson } from './json.ts';
 import { KeyHeaders, merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
@@ -128,7 +129,7 @@ export const createPaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = async
       async function present(id: string) {
         const former = await currentPayment(deps, merchant.merchantId, id as PaymentId);
         if (!former) throw new Error(`key of payment ${id} without its payment`);
-        return { status: 200, body: JSON.stringify(paymentJson(deps, former)), replayed: true as const };
+        return { ...paymentAnswer(deps, former), replayed: true as const };
       }
     },
   );

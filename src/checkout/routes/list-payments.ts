@@ -4,8 +4,9 @@ import { problems } from '../../platform/openapi.ts';
 import { PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
+import { paymentJson } from '../present.ts';
 import { listPayments } from '../store/payments.ts';
-import { PaymentJson, paymentJson, textJson } from './json.ts';
+import { PaymentJson, textJson } from './json.ts';
 import { merchantSecurity } from './openapi-parts.ts';
 
 const schema = {

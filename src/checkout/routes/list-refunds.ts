@@ -5,8 +5,9 @@ import { idFilter, PageJson, PageQuery, pageJson, pageOf } from '../../platform/
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import type { RefundId } from '../domain/refund.ts';
+import { refundJson } from '../present.ts';
 import { listRefunds } from '../store/refunds.ts';
-import { RefundJson, refundJson, textJson } from './json.ts';
+import { RefundJson, textJson } from './json.ts';
 import { merchantSecurity } from './openapi-parts.ts';
 
 const schema = {

@@ -6,7 +6,8 @@ import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { idempotencyKeyOf } from '../idempotency.ts';
-import { PaymentJson, paymentJson } from './json.ts';
+import { paymentJson } from '../present.ts';
+import { PaymentJson } from './json.ts';
 import { IdParams, KeyHeaders, merchantSecurity } from './openapi-parts.ts';
 
 const schema = {

@@ -5,8 +5,9 @@ import type { CheckoutDeps } from '../deps.ts';
 import type { RefundId } from '../domain/refund.ts';
 import { refuse } from '../errors.ts';
 import { idempotencyKeyOf } from '../idempotency.ts';
+import { refundJson } from '../present.ts';
 import { findRefund } from '../store/refunds.ts';
-import { RefundJson, refundJson } from './json.ts';
+import { RefundJson } from './json.ts';
 import { IdParams, KeyHeaders, merchantSecurity } from './openapi-parts.ts';
 
 const schema = {

@@ -3,16 +3,9 @@ import { Type } from 'typebox';
 import { problems } from '../../platform/openapi.ts';
 import { changeEndpoint } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
+import { endpointJson } from '../present.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
-import {
-  DescriptionJson,
-  EndpointJson,
-  EventsJson,
-  endpointJson,
-  IdParams,
-  merchantSecurity,
-  UrlJson,
-} from './json.ts';
+import { DescriptionJson, EndpointJson, EventsJson, IdParams, merchantSecurity, UrlJson } from './json.ts';
 
 const schema = {
   summary: 'Change a webhook endpoint',

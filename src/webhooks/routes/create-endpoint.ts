@@ -3,15 +3,9 @@ import { Type } from 'typebox';
 import { problems } from '../../platform/openapi.ts';
 import { createEndpoint } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
+import { endpointJson } from '../present.ts';
 import { callerOf } from './caller.ts';
-import {
-  DescriptionJson,
-  EndpointWithSecretJson,
-  EventsJson,
-  endpointJson,
-  merchantSecurity,
-  UrlJson,
-} from './json.ts';
+import { DescriptionJson, EndpointWithSecretJson, EventsJson, merchantSecurity, UrlJson } from './json.ts';
 
 const schema = {
   summary: 'Create a webhook endpoint',

@@ -1,6 +1,4 @@
 import { Type } from 'typebox';
-import type { Endpoint } from '../domain/endpoint.ts';
-import type { Delivery } from '../store/deliveries.ts';
 
 export const merchantSecurity = [{ bearer: [] }, { clientBasic: [] }];
 export const IdParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
@@ -102,24 +100,3 @@ export const DeliveryJson = Type.Object(
     ],
   },
 );
-
-export function endpointJson(endpoint: Endpoint) {
-  const disabled = endpoint.status === 'disabled' ? endpoint : null;
-  return {
-    id: endpoint.id,
-    url: endpoint.url,
-    events: endpoint.events,
-    description: endpoint.description,
-    status: endpoint.status,
-    disabledReason: disabled?.reason ?? null,
-    disabledAt: disabled?.disabledAt.toISOString() ?? null,
-    failingSince: endpoint.failingSince?.toISOString() ?? null,
-    previousSecretExpiresAt: endpoint.previousSecretExpiresAt?.toISOString() ?? null,
-    createdAt: endpoint.createdAt.toISOString(),
-  };
-}
-
-export function deliveryJson(delivery: Delivery) {
-  const { deliveryId: id, at, nextAttemptAt, ...shown } = delivery;
-  return { id, ...shown, at: at.toISOString(), nextAttemptAt: nextAttemptAt?.toISOString() ?? null };
-}

@@ -4,8 +4,9 @@ import { problems } from '../../platform/openapi.ts';
 import { idFilter, PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import { listDeliveries } from '../list-deliveries.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
+import { deliveryJson } from '../present.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
-import { DeliveryJson, deliveryJson, IdParams, merchantSecurity } from './json.ts';
+import { DeliveryJson, IdParams, merchantSecurity } from './json.ts';
 
 const schema = {
   summary: 'List the deliveries to a webhook endpoint, newest first',

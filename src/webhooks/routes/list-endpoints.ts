@@ -3,8 +3,9 @@ import { Type } from 'typebox';
 import { problems } from '../../platform/openapi.ts';
 import { listEndpoints } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
+import { endpointJson } from '../present.ts';
 import { callerOf } from './caller.ts';
-import { EndpointJson, endpointJson, merchantSecurity } from './json.ts';
+import { EndpointJson, merchantSecurity } from './json.ts';
 
 const schema = {
   summary: 'List webhook endpoints, oldest first',

@@ -2,8 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { problems } from '../../platform/openapi.ts';
 import { readEndpoint } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
+import { endpointJson } from '../present.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
-import { EndpointJson, endpointJson, IdParams, merchantSecurity } from './json.ts';
+import { EndpointJson, IdParams, merchantSecurity } from './json.ts';
 
 const schema = {
   summary: 'Read a webhook endpoint',

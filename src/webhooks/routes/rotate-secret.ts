@@ -3,8 +3,9 @@ import { Type } from 'typebox';
 import { bodyMayBeLeftOut, problems } from '../../platform/openapi.ts';
 import { rotateSecret } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
+import { endpointJson } from '../present.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
-import { EndpointWithSecretJson, endpointJson, IdParams, merchantSecurity } from './json.ts';
+import { EndpointWithSecretJson, IdParams, merchantSecurity } from './json.ts';
 
 const schema = {
   summary: 'Give a webhook endpoint a new secret',
