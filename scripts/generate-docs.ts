@@ -92,6 +92,9 @@ Errors are problem documents (RFC 9457, \`application/problem+json\`):
 \`code\` is stable and safe to branch on. \`requestId\` also stands in the header \`X-Request-Id\` and in our log: quote it
 when you ask for help. \`retryable\` says whether the very same request may be sent again.
 
+Token, introspection and revocation answer in OAuth's form instead, \`error\` and \`error_description\`: see
+[identity.md](identity.md#4-tokens).
+
 | code | status | meaning | retryable |
 |---|---|---|---|
 ${rows.join('\n')}

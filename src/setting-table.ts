@@ -158,7 +158,7 @@ export const settings = {
   }),
   smsHttpUrl: text('SMS_HTTP_URL', 'http or https URL', {
     group: 'SMS',
-    about: 'The HTTP gateway that takes the texts.',
+    about: 'The HTTP gateway that takes the texts; see sms-gateway.md.',
     shownDefault: 'required with `SMS_SENDER=http`',
   }),
   smsHttpSecret: secret('SMS_HTTP_SECRET', 32, {

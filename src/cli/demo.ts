@@ -22,7 +22,8 @@ export function demoCommands(program: Command): void {
       },
       people: shown.people,
     },
-    more: 'Their secrets stand in the README, so that everybody knows them. What is there already stays as it is.',
+    more: `Their secrets stand in the README, so that everybody knows them. What is there already stays as it is.
+The code 111111 is for the numbers in TEST_PHONES alone: by default these people in local; in test set it.`,
   }).action(onDatabase(seed));
 }
 
