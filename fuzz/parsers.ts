@@ -126,9 +126,9 @@ const innerHosts = fc.oneof(
 const publicOnly = { allowPrivate: false, timeoutMs: 1000, maxResponseBytes: 100 };
 
 const keys = ['ES256', 'EdDSA'].map((alg) => signingKeyOf(alg as SigningKey['alg']));
-const keyring = {
-  verificationKey: async (kid: string) => keys.find((one) => one.kid === kid),
-} as Keyring;
+const keyring: Pick<Keyring, 'verificationKey'> = {
+  verificationKey: async (kid) => keys.find((one) => one.kid === kid),
+};
 const tokens = keys.map((one) => signJwt(one, 'at+jwt', { sub: 'a', exp: 9e9 }));
 
 function signingKeyOf(alg: SigningKey['alg']): SigningKey {

@@ -29,20 +29,20 @@ const mostRemembered = 10_000;
  * Times are the caller's to check.
  */
 export async function verifyJwt(
-  keyring: Keyring,
+  keyring: Pick<Keyring, 'verificationKey'>,
   type: TokenType,
   token: string,
 ): Promise<Claims | undefined> {
   const digest = hash('sha256', token, 'base64url');
   const known = foundGood.get(digest);
-  if (known?.type === type && (await keyring.verificationKey(known.key.kid)) === known.key)
+  if (known?.type === type && (await keyring.verificationKey(known.key.kid, type)) === known.key)
     return known.claims;
 
   const [, header64, claims64, signature64] = form.exec(token) ?? [];
   if (!header64 || !claims64 || !signature64) return undefined;
   const header = parseObject(header64);
   if (!header || header.typ !== type || typeof header.kid !== 'string' || 'crit' in header) return undefined;
-  const key = await keyring.verificationKey(header.kid);
+  const key = await keyring.verificationKey(header.kid, type);
   if (!key || header.alg !== key.alg) return undefined;
   const signature = Buffer.from(signature64, 'base64url');
   // One spelling only: base64url has spare bits at its end, and a token that was refused must not come back in another.

@@ -18,6 +18,7 @@ import {
   nextRotation,
   publishAheadMs,
   publishedKeys,
+  publishedUntil,
   successorDue,
 } from './domain/key-schedule.ts';
 import { writeAudit } from './store/audit.ts';
@@ -48,8 +49,11 @@ export type TokenType = (typeof tokenTypes)[number];
 
 export type Keyring = {
   signingKey(alg: Algorithm): SigningKey;
-  /** Also a key that another node has made since the last reading. */
-  verificationKey(kid: string): Promise<SigningKey | undefined>;
+  /**
+   * Also a key that another node has made since the last reading. One that is no longer published checks ID tokens
+   * alone, which are good as hints for long: whoever has stolen it can sign nobody in with it.
+   */
+  verificationKey(kid: string, type: TokenType): Promise<SigningKey | undefined>;
   /** The public keys as partners fetch them. */
   keySet(): { body: string; etag: string };
   reload(): Promise<void>;
@@ -69,13 +73,17 @@ export async function openKeyring(options: {
 }): Promise<Keyring> {
   const { db, wrappingKey, now } = options;
   let keys = new Map<string, SigningKey>();
+  let published = new Map<string, Date>();
   let readAt = 0;
 
   const reload = async () => {
     readAt = performance.now();
     const rows = await listSigningKeys(db);
     keys = new Map(rows.map((row) => [row.kid, keys.get(row.kid) ?? openKey(row, wrappingKey)]));
+    published = new Map(rows.map((row) => [row.kid, publishedUntil(rows, row)]));
   };
+  const find = (kid: string, type: TokenType) =>
+    type === 'JWT' || now() < (published.get(kid) ?? 0) ? keys.get(kid) : undefined;
   await rotateKeys({ db, wrappingKey, now });
   await reload();
   const timer = setInterval(() => reload().catch(options.onError), rereadMs);
@@ -87,11 +95,9 @@ export async function openKeyring(options: {
       if (!key) throw new Error(`no current ${alg} key`);
       return key;
     },
-    async verificationKey(kid) {
-      const known = keys.get(kid);
-      if (known || performance.now() - readAt < rereadForUnknownMs) return known;
-      await reload();
-      return keys.get(kid);
+    async verificationKey(kid, type) {
+      if (!keys.has(kid) && performance.now() - readAt >= rereadForUnknownMs) await reload();
+      return find(kid, type);
     },
     keySet() {
       const published = publishedKeys([...keys.values()], now());

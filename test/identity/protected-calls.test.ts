@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { createHmac, createPrivateKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
+import { disableClient, enableClient } from '../../src/identity/change-client.ts';
 import { type Claims, signJwt } from '../../src/identity/jwt.ts';
+import { rotateKeys } from '../../src/identity/keyring.ts';
+import { issueClientToken } from '../../src/identity/tokens.ts';
 import { changePhone, deactivateUser, mergeUsers } from '../../src/identity/users.ts';
 import { sql } from '../../src/platform/db.ts';
 import { startTestApp } from '../support/app.ts';
@@ -14,6 +17,7 @@ import {
   claimsOf,
   credentials,
   exchange,
+  logIn,
   logInThrough,
   newPkce,
   redirectOf,
@@ -174,6 +178,43 @@ test('a token that was seen before still needs its own signature, and a key that
   }
   await keyring.reload();
   assert.equal((await profile(good)).statusCode, 200);
+});
+
+test('R57 a key that is no longer published checks old hints, and no token of a person or a merchant any more', async () => {
+  const aside = await startTestApp();
+  const { issuer, clients, keys } = aside.areas.identity;
+  const stolen = issuer.keyring.signingKey('ES256');
+  const { id_token } = await logIn(aside);
+  await rotateKeys({ db: aside.db, wrappingKey: keys.signing, now: aside.clock.now, force: true });
+  const asMerchant = async () => {
+    const client = await clients.find('demo-merchant');
+    if (!client) throw new Error('no merchant');
+    const keyring = { ...issuer.keyring, signingKey: () => stolen };
+    const { checkoutAudience } = issuer;
+    const token = issueClientToken(
+      { ...issuer, keyring },
+      client,
+      ['payments'],
+      checkoutAudience,
+      aside.clock.now(),
+    );
+    return (await aside.app.inject({ url: '/checkout/v1/payments', headers: bearer(token) })).statusCode;
+  };
+  assert.equal(await asMerchant(), 200, 'it is still the current one');
+  // Published ahead for a quarter of an hour, and for an hour and a minute while the last tokens live.
+  aside.clock.move(76 * 60_000 - 1_000);
+  await issuer.keyring.reload();
+  assert.equal(await asMerchant(), 200, 'the last of its tokens may still live');
+  aside.clock.move(1_000);
+  assert.ok(!issuer.keyring.keySet().body.includes(stolen.kid));
+  assert.equal(await asMerchant(), 401);
+  const hinted = await new Visitor(aside).get(
+    `${aside.config.server.urls.sso}/auth/logout?${new URLSearchParams({
+      id_token_hint: id_token,
+      post_logout_redirect_uri: 'http://localhost:4000/',
+    })}`,
+  );
+  assert.equal(redirectOf(hinted).href, 'http://localhost:4000/');
 });
 
 test('a token has one spelling: the spare bits at the end of its signature are not free', async () => {
@@ -722,6 +763,22 @@ function introspect(token: string, client: Record<string, string> = credentials)
 function revoke(token: string, client: Record<string, string> = credentials): Promise<Answer> {
   return oauthCall('/api/v1/openid-connect/revoke', { ...client, token });
 }
+
+test('R69 what a client was granted does not wake up when it is let in again, not even what cannot be refreshed any more', async () => {
+  const client = await register(service, { refreshTokenSeconds: 60, accessTokenSeconds: 3600 });
+  const { access_token } = await obtainTokens(service, { client, person: await addPerson(service) });
+  const read = async () =>
+    (await service.app.inject({ url: '/api/v1/openid-connect/userinfo', headers: bearer(access_token) }))
+      .statusCode;
+  service.clock.move(120_000);
+  assert.equal(await read(), 200);
+  const deps = { db: service.db, now: service.clock.now, config: service.config.identity };
+  const named = { clientId: client.client_id, actor: 'test' };
+  await disableClient(deps, named, () => {});
+  assert.equal(await read(), 401);
+  await enableClient(deps, named, () => {});
+  assert.equal(await read(), 401);
+});
 
 test('R66 introspection and revocation need the client’s secret and a token', async () => {
   const { access_token: token } = await obtainTokens(service);

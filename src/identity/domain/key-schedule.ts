@@ -27,11 +27,16 @@ export function currentKey<Key extends Dated>(keys: Key[], alg: Algorithm, now: 
 
 /** What partners have to know: the next keys, the current ones, and the former ones while their tokens live. */
 export function publishedKeys<Key extends Dated>(keys: Key[], now: Date): Key[] {
-  return keys.filter((key) => {
-    const end = retiredAt(keys, key);
-    return end === undefined || end.getTime() + lastTokenMs > now.getTime();
-  });
+  return keys.filter((key) => now < publishedUntil(keys, key));
 }
+
+/** Until when tokens of this key may live. */
+export function publishedUntil(keys: Dated[], key: Dated): Date {
+  const end = retiredAt(keys, key);
+  return end ? new Date(end.getTime() + lastTokenMs) : endless;
+}
+
+const endless = new Date(8.64e15);
 
 /** Keys that not even an old hint can need any more. */
 export function forgottenKeys<Key extends Dated>(keys: Key[], now: Date): Key[] {

@@ -72,7 +72,7 @@ export async function revokeSomeGrantsOfClient(
   return db.run(sql`
     with held as materialized (
       select user_id, grant_id from identity.grants
-      where client_id = ${revoke.clientId} and revoked_at is null and expires_at > ${revoke.at}
+      where client_id = ${revoke.clientId} and revoked_at is null
       limit ${revoke.limit} for update skip locked
     )
     update identity.grants g set revoked_at = ${revoke.at}, revoke_reason = 'client_disabled'
