@@ -249,6 +249,15 @@ function sendBudgets(
       max,
       windowMs,
     })),
+    ...(request.knownDevice === undefined
+      ? []
+      : [
+          {
+            reason: 'phone' as const,
+            key: hiddenKey(deps, 'sms phone known', request.phone),
+            ...codeLimits.sendsByKnownDevices,
+          },
+        ]),
     { reason: 'block', key: block, max: limits.perBlockHourly, windowMs: hourMs },
     {
       reason: 'client',

@@ -472,6 +472,33 @@ test('a known device has limits too, and another known device is not bound by th
   assert.equal((await sendCode(deps, request(mine))).outcome, 'sent');
 });
 
+test('however many known devices a number has, they do not bring it more than three of them could', async () => {
+  let texts = 0;
+  for (let which = 0; which < 40; which++) {
+    const answer = await sendCode(deps, request({ browserId: `b${which}`, knownDevice: `d${which}` }));
+    if (answer.outcome === 'sent') texts++;
+    else assert.equal(answer.outcome === 'wait' && answer.reason, 'phone');
+  }
+  assert.equal(texts, 24);
+  pass(24 * hour);
+  const next = await sendCode(deps, request({ browserId: 'b', knownDevice: 'd' }));
+  assert.equal(next.outcome, 'sent');
+});
+
+test('who is refused by a budget of their own holds up nobody by what all share', async () => {
+  const mine = { key: 'test of mine', max: 1, windowMs: hour };
+  const shared = { key: 'test of all', max: 10_000, windowMs: hour };
+  assert.ok((await takeBudgets(db, [mine, shared], now)).ok);
+  await db.transaction(async (tx) => {
+    const taken = await takeBudgets(tx, [mine, shared], now);
+    assert.equal(!taken.ok && taken.key, mine.key);
+    assert.equal(
+      (await db.many(sql`select from identity.budgets where key = ${shared.key} for update nowait`)).length,
+      1,
+    );
+  });
+});
+
 test('known devices together have one daily budget', async () => {
   deps.limits = { ...generous, daily: 2 };
   const device = (which: number) => request({ ...stranger(which), knownDevice: `device-${which}` });
