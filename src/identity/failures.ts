@@ -47,12 +47,14 @@ export function createAuthenticationFailures(deps: {
       return (trusted.get(key) ?? now) > now ? undefined : until;
     },
     async count(client, clientId, address) {
-      const key = keyOf(clientId, address);
       // Made-up clients share one budget, or each would leave a row behind.
-      const counted = client ? key : keyOf('', address);
-      const taken = await takeBudgets(deps.db, [{ key: counted, ...allowed }], deps.now());
+      const counted = keyOf(client ? clientId : '', address);
+      const now = deps.now();
+      const until = blocked.get(counted);
+      if (until && until > now) return until;
+      const taken = await takeBudgets(deps.db, [{ key: counted, ...allowed }], now);
       if (taken.ok) return undefined;
-      remember(blocked, key, taken.retryAt);
+      remember(blocked, counted, taken.retryAt);
       return taken.retryAt;
     },
     trust(clientId, address) {

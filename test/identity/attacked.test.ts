@@ -201,3 +201,38 @@ async function toConsent(visitor: Visitor, person: { phone: string; code: string
 async function untilForgotten(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1_050));
 }
+
+test('made-up clients that were turned away once are turned away without a word to the database', async () => {
+  const from = '198.51.100.77';
+  const ask = (n: number) =>
+    service.app.inject({
+      method: 'POST',
+      url: '/api/v2/openid-connect/token',
+      remoteAddress: from,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: `grant_type=client_credentials&client_id=made-up-${n}&client_secret=x`,
+    });
+  for (let n = 0; n < 10; n++) assert.equal((await ask(n)).statusCode, 401);
+  assert.equal((await ask(10)).statusCode, 429);
+  await service.db.transaction(async (tx) => {
+    await tx.run(sql`lock table identity.budgets`);
+    for (let n = 11; n < 20; n++) assert.equal((await ask(n)).statusCode, 429);
+  });
+});
+
+test('no more texts are sent for a client that was switched off during a login', async () => {
+  await register(service, { clientId: 'closing' });
+  // Others have sent much from here lately.
+  service.clock.move(2 * 3600_000);
+  const visitor = new Visitor(service);
+  const page = await visitor.get(authorizeUrl(service, pkce, { client_id: 'closing' }));
+  const phone = '+994557001122';
+  const codePage = await visitor.follow(await visitor.submit(page, '/auth/login', { phone }));
+  await service.db.run(sql`update identity.clients set disabled_at = now() where client_id = ${'closing'}`);
+  await untilForgotten();
+  const before = service.texts.length;
+  service.clock.move(61_000);
+  const answer = await visitor.submit(codePage, '/auth/resend');
+  assert.equal(answer.statusCode, 400);
+  assert.equal(service.texts.length, before);
+});

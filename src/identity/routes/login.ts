@@ -3,7 +3,7 @@ import { type FormFields, queryOf } from '../../platform/form.ts';
 import { commonRefusals, refuserOf } from '../../platform/problem.ts';
 import { authorizationLink } from '../authorization-response.ts';
 import { deviceKnownFor, isCsrfTokenOf, knownBrowserOf, rememberDevice } from '../browser.ts';
-import { decide, decideFor, follow } from '../continue-login.ts';
+import { type Decision, decide, decideFor, follow } from '../continue-login.ts';
 import type { IdentityDeps } from '../deps.ts';
 import { normalizeCode } from '../domain/one-time-code.ts';
 import { parsePhone } from '../domain/phone.ts';
@@ -41,11 +41,8 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
       const kind = typed === '' ? ('missing' as const) : ('malformed' as const);
       return answer.phone(request, reply, flow, { phone: typed.slice(0, 64), error: { kind }, status: 400 });
     }
-    // Another tab has logged this number in meanwhile: the person has nothing left to do here.
     const decision = await decideFor(deps, request, flow);
-    if (decision.session?.phone === phone && decision.step.kind !== 'login') {
-      return follow(deps, reply, flow, decision);
-    }
+    if (isDone(decision, phone)) return follow(deps, reply, flow, decision);
     const sent = await send(request, { ...flow, phone });
     if (sent.outcome === 'sent' || sent.outcome === 'already_sent')
       return toCodePage(reply, flow, phone, sent);
@@ -57,9 +54,7 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
     if (!flow) return reply;
     if (!hasPhone(flow)) return answer.phone(request, reply, flow);
     const decision = await decideFor(deps, request, flow);
-    if (decision.session?.phone === flow.phone && decision.step.kind !== 'login') {
-      return follow(deps, reply, flow, decision);
-    }
+    if (isDone(decision, flow.phone)) return follow(deps, reply, flow, decision);
     return answer.code(request, reply, flow);
   });
 
@@ -69,8 +64,7 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
     if (!hasPhone(flow)) return answer.phone(request, reply, flow);
     const { phone } = flow;
     const before = await decideFor(deps, request, flow);
-    if (before.session?.phone === phone && before.step.kind !== 'login')
-      return follow(deps, reply, flow, before);
+    if (isDone(before, phone)) return follow(deps, reply, flow, before);
 
     const typed = fieldOf(request, 'code');
     if (!normalizeCode(typed)) {
@@ -124,6 +118,8 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
     const flow = submittedFlow(request, reply);
     if (!flow) return reply;
     if (!hasPhone(flow)) return answer.phone(request, reply, flow);
+    const decision = await decideFor(deps, request, flow);
+    if (isDone(decision, flow.phone)) return follow(deps, reply, flow, decision);
     const sent = await send(request, flow);
     if (sent.outcome === 'sent' || sent.outcome === 'already_sent') {
       return toCodePage(reply, flow, flow.phone, sent, 'sent_again');
@@ -267,6 +263,11 @@ export const login: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
     return Math.max(1, Math.ceil((at.getTime() - deps.now().getTime()) / 1000));
   }
 };
+
+/** Another tab has logged this number in meanwhile: the person has nothing left to do here. */
+function isDone({ session, step }: Decision, phone: string): boolean {
+  return session?.phone === phone && step.kind !== 'login';
+}
 
 function hasPhone(flow: Flow): flow is FlowWithPhone {
   return flow.phone !== undefined;
