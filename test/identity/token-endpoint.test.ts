@@ -751,6 +751,17 @@ test('R49 scope may shrink for one answer and never grow', async () => {
   assert.equal(wide.scope, 'openid profile');
 });
 
+test('R49 a refresh brings no scope that was taken from the client since', async () => {
+  const client = await register(service, {});
+  const { refresh_token } = await obtainTokens(service, { client });
+  await service.db.run(sql`
+    update identity.clients set scopes = ${['openid', 'phone']} where client_id = ${client.client_id}`);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  const answer = await refresh(service, refresh_token, client);
+  assert.equal(answer.statusCode, 200);
+  assert.equal(claimsOf(answer.json<Tokens>().access_token).scope, 'openid phone');
+});
+
 test('R49 a scope of nothing but spaces is no scope', async () => {
   const { refresh_token: token } = await obtainTokens(service);
   refused(await refresh(service, token, { scope: ' ' }), 400, 'invalid_scope');

@@ -47,7 +47,10 @@ export async function refreshTokenGrant(
   const { refreshed, refreshToken } = rotated
     ? { refreshed: rotated, refreshToken: successor.text }
     : await retryOrRefuse(deps, key, token, read.hash, now);
-  const scopes = asked ? refreshed.scopes.filter((scope) => asked.includes(scope)) : refreshed.scopes;
+  // What was taken from the client since, no refresh brings back.
+  const scopes = refreshed.scopes.filter(
+    (scope) => client.scopes.includes(scope) && (!asked || asked.includes(scope)),
+  );
   const grant = { ...refreshed, userId, grantId, scopes };
   return personAnswer(client, grant, issuePersonTokens(deps.issuer, client, grant, now), refreshToken, now);
 }
