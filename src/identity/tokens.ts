@@ -140,11 +140,10 @@ export async function readClientToken(
   return { clientId, audience: aud, scopes: scope.split(' '), claims };
 }
 
+export type IdTokenHint = { userId: string; sid: string; clientId: string };
+
 /** Whom an ID token names, however old it is. Only its signature and its issuer count. */
-export async function readIdTokenHint(
-  issuer: Issuer,
-  token: string,
-): Promise<{ userId: string; sid: string; clientId: string } | undefined> {
+export async function readIdTokenHint(issuer: Issuer, token: string): Promise<IdTokenHint | undefined> {
   const claims = await verifyJwt(issuer.keyring, 'JWT', token);
   if (!claims || claims.iss !== issuer.issuer) return undefined;
   const { sub, sid, aud } = claims;

@@ -90,6 +90,19 @@ test('a partner may send people on from its callback to yet another host', () =>
     await page.waitForURL((url) => url.hostname !== 'sso.localhost' && url.hostname !== 'hop.localhost');
   }));
 
+test('a partner that opens the login in a window of its own hears from that window afterwards', () =>
+  visit({}, async ({ page, context }) => {
+    await page.goto(`${partner.origin}/start-by-form?client_id=${shop}`);
+    const opened = context.waitForEvent('page');
+    await page.evaluate((url) => void window.open(url), partner.start(shop, { display: 'popup' }));
+    const popup = await opened;
+    await popup.fill('#phone', phone);
+    await popup.getByRole('button', { name: en.phone.submit }).click();
+    await popup.locator('#code').pressSequentially(code);
+    await arrives(popup);
+    assert.equal(await popup.evaluate(() => window.opener !== null), true);
+  }));
+
 test('the cookies of the login belong to its host alone, and no script reads them', () =>
   visit({}, async ({ page, context }) => {
     await page.goto(partner.start(shop));

@@ -190,6 +190,21 @@ test('R70 a hint that has expired is good, one of another session has the person
   assert.ok(!(await isLoggedIn(other.visitor)));
 });
 
+test('R70 a hint from a browser that has lost its session ends what the client has of that session, and no more', async () => {
+  const second = await provider.addClient();
+  const mine = await provider.tokens(client);
+  const theirs = await provider.tokens(second, {}, mine.visitor);
+  const parameters = {
+    id_token_hint: mine.id_token,
+    post_logout_redirect_uri: client.postLogoutRedirectUri,
+  };
+  const back = await new Visitor(service).get(logoutUrl(parameters));
+  assert.equal(redirectOf(back).href, client.postLogoutRedirectUri);
+  assert.equal((await provider.refresh(client, mine.refresh_token)).status, 400);
+  assert.equal((await provider.refresh(second, theirs.refresh_token)).status, 200);
+  assert.ok(await isLoggedIn(mine.visitor), 'whoever has read a link of the partner logs nobody out');
+});
+
 test('R70 a hint of one client does not open the addresses of another', async () => {
   const { visitor, id_token } = await provider.tokens(client);
   const second = await provider.addClient();

@@ -14,9 +14,9 @@ import { sessionOf } from '../login-session.ts';
 import { pageAnswers, targetsOf } from '../page-answers.ts';
 import { loginScript } from '../pages/login-script.ts';
 import { ConfirmLogoutPage, SignedOutPage } from '../pages/logout-pages.tsx';
-import { endSession } from '../session-end.ts';
+import { endClientSession, endSession } from '../session-end.ts';
 import type { LiveSession } from '../store/live-sessions.ts';
-import { readIdTokenHint } from '../tokens.ts';
+import { type IdTokenHint, readIdTokenHint } from '../tokens.ts';
 import { documentedOnly } from './openapi-parts.ts';
 
 const optional = (description: string) => Type.Optional(Type.String({ description }));
@@ -46,7 +46,7 @@ const schema = {
 
 /** Where the browser goes afterwards, once it is known to be an address of the client that asks. */
 type Return = { href: string; clientName: string; targets: string[] };
-type Wish = { back: Return | undefined; hintedSid: string | undefined; language: Language };
+type Wish = { back: Return | undefined; hint: IdTokenHint | undefined; language: Language };
 
 export const endSessionRoutes: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
   const answer = pageAnswers(deps);
@@ -85,8 +85,8 @@ export const endSessionRoutes: FastifyPluginAsync<IdentityDeps> = async (app, de
     }
     const session = await sessionOf(deps, request);
     // Without a hint of this very session anybody could have made the link: the person is asked (ASVS 10.6.2).
-    if (session && session.sid !== wish.hintedSid) return confirm(request, reply, wish, session);
-    if (!session && wish.hintedSid === undefined) return signedOut(reply, wish);
+    if (session && session.sid !== wish.hint?.sid) return confirm(request, reply, wish, session);
+    if (!session && !wish.hint) return signedOut(reply, wish);
     return finish(request, reply, wish, session);
   }
 
@@ -105,9 +105,9 @@ export const endSessionRoutes: FastifyPluginAsync<IdentityDeps> = async (app, de
     if (clientId !== undefined && (!client || client.disabledAt)) return 'bad_request';
 
     const redirectUri = one('post_logout_redirect_uri');
-    if (redirectUri === undefined) return { back: undefined, hintedSid: hint?.sid, language };
+    if (redirectUri === undefined) return { back: undefined, hint, language };
     if (!client?.postLogoutRedirectUris.includes(redirectUri)) return 'bad_redirect';
-    return { back: backTo(client, redirectUri, one('state')), hintedSid: hint?.sid, language };
+    return { back: backTo(client, redirectUri, one('state')), hint, language };
   }
 
   function backTo(client: Client, redirectUri: string, state: string | undefined): Return {
@@ -140,9 +140,14 @@ export const endSessionRoutes: FastifyPluginAsync<IdentityDeps> = async (app, de
     wish: Wish,
     session: LiveSession | undefined,
   ) {
-    if (session) {
-      const userId = session.userId as UserId;
-      await endSession(deps.db, { userId, sid: session.sid, reason: 'logout', at: deps.now() });
+    const { hint } = wish;
+    const end = { reason: 'logout', at: deps.now() } as const;
+    if (session) await endSession(deps.db, { ...end, userId: session.userId as UserId, sid: session.sid });
+    // The browser has another session by now, or none. A hint may have been read by others on its way, so it ends no
+    // more than what the client itself could give back.
+    if (hint && hint.sid !== session?.sid) {
+      const part = { ...hint, ...end, userId: hint.userId as UserId };
+      await deps.db.transaction((tx) => endClientSession(tx, part));
     }
     if (deps.cookies.read(request, 'session')) deps.cookies.clear(reply, 'session');
     return wish.back ? reply.redirect(wish.back.href, 303) : signedOut(reply, wish);
