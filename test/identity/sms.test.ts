@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { after, test } from 'node:test';
@@ -9,6 +10,7 @@ import { Webhook } from 'standardwebhooks';
 import { createSmsSender, type SmsConfig, SmsFailed, type SmsSender } from '../../src/identity/sms/sender.ts';
 import { createSmppSender } from '../../src/identity/sms/smpp.ts';
 import { type SmppPdu, type SmppSession, smpp } from '../../src/identity/sms/smpp-library.ts';
+import { packageRoot } from '../../src/package.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { fixture } from '../support/fixture.ts';
@@ -138,6 +140,32 @@ test('the HTTP gateway gets one signed request, which the Standard Webhooks libr
     () => verifier.verify(request.body, { ...headers, 'webhook-id': 'x' }),
     /No matching signature/,
   );
+});
+
+test('the check in the guide for gateways takes what is genuine and refuses what is not', async () => {
+  const guide = readFileSync(new URL('docs/sms-gateway.md', packageRoot), 'utf8');
+  const [, program] = /```js\n(.*?)```/s.exec(guide) ?? [];
+  assert.ok(program);
+  process.env.SMS_HTTP_SECRET = secret;
+  const { isGenuine } = (await import(
+    `data:text/javascript,${encodeURIComponent(`${program}export { isGenuine };`)}`
+  )) as { isGenuine(headers: IncomingHttpHeaders, body: Buffer): boolean };
+  const { url, received } = await httpGateway((_, reply) => reply.writeHead(202).end());
+  await overHttp(url).send(phone, text);
+  const [request] = received;
+  assert.ok(request);
+  const { headers } = request;
+  const body = Buffer.from(request.body);
+  assert.equal(isGenuine(headers, body), true);
+  for (const [changed, sent] of [
+    [headers, Buffer.from(request.body.replace(phone, '+994501234568'))],
+    [{ ...headers, 'webhook-id': 'x' }, body],
+    [{ ...headers, 'webhook-timestamp': '1769092200' }, body],
+    [{ ...headers, 'webhook-signature': 'v1,AAAA' }, body],
+    [{}, body],
+  ] as const) {
+    assert.equal(isGenuine(changed, sent), false);
+  }
 });
 
 test('a secret that looks like a Standard Webhooks secret is still taken as it stands', async () => {
