@@ -12,7 +12,7 @@ import {
 import { capturePosting, walletHoldPosting } from './domain/posting.ts';
 import { refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
-import { leaseMs, nextInquiryAt } from './inquiries.ts';
+import { leaseMs, postponed } from './inquiries.ts';
 import {
   type Attempt,
   type AttemptKey,
@@ -175,10 +175,11 @@ async function concludeAttempt(
     if (outcome.kind === 'challenge' || outcome.kind === 'unknown') {
       const challenged = outcome.kind === 'challenge';
       const lapsesAt = new Date(attempt.startedAt.getTime() + challengeMs);
-      // Who comes back early, however often, does not put the end of the challenge off.
-      const inquireAt = challenged && at < lapsesAt ? lapsesAt : nextInquiryAt(at, attempt.inquiries);
+      // Who comes back early, however often, does not put the end of the challenge off, nor what is asked after it.
+      const next =
+        challenged && at < lapsesAt ? { until: lapsesAt, inquiries: 0 } : postponed(at, attempt.inquiries);
       const challengeUrl = challenged ? outcome.url : null;
-      await keepAttemptOpen(tx, key, { status: outcome.kind, challengeUrl, inquireAt });
+      await keepAttemptOpen(tx, key, { status: outcome.kind, challengeUrl, ...next });
       if (challenged) return { kind: 'challenge', url: outcome.url };
       const waiting = advance(before, { type: 'attempt_unknown', attemptId: key.attemptId, at });
       // Told once: a merchant need not hear of every time that we have asked in vain.

@@ -7,7 +7,7 @@ import { capturePosting, walletCapturePosting } from './domain/posting.ts';
 import { refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
 import { type Answer, awaitFormer, keepAnswer } from './idempotency.ts';
-import { leaseMs, nextInquiryAt, quickInquiryMs } from './inquiries.ts';
+import { leaseMs, postponed, quickInquiryMs } from './inquiries.ts';
 import { paymentAnswer } from './present.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { postForSure } from './store/ledger.ts';
@@ -54,7 +54,7 @@ export async function capturePayment(
   if (begun === 'taken')
     return awaitFormer(deps, call, (owner) => presentSettled(deps, call, wish.id, owner));
   if (begun.status !== 'waiting_for_capture') return paymentAnswer(deps, begun);
-  return conclude(deps, { call, since: at }, begun, await ask(deps, begun));
+  return conclude(deps, { call, since: at, dueAt: null }, begun, await ask(deps, begun));
 }
 
 async function ask(deps: CheckoutDeps, payment: WaitingForCapture): Promise<OperationOutcome> {
@@ -67,7 +67,8 @@ async function ask(deps: CheckoutDeps, payment: WaitingForCapture): Promise<Oper
   });
 }
 
-type Key = { call: Call; since: Date };
+/** A merchant who asks; `dueAt` when the job was to ask later. */
+type Key = { call: Call; since: Date; dueAt: Date | null };
 
 async function conclude(
   deps: CheckoutDeps,
@@ -113,8 +114,8 @@ async function settleCapture(
     // One that did not get through is sent again, by the same key or by the job: the authorisation still stands.
     if (outcome.kind === 'unknown' || outcome.kind === 'failed') {
       if (before.asked.leaseUntil.getTime() !== leaseUntil.getTime()) return 'unknown';
-      const until = nextInquiryAt(at, before.asked.inquiries);
-      await postponeCapture(tx, { merchantId: payment.merchantId, id: payment.id, until });
+      const next = postponed(at, before.asked.inquiries, key?.dueAt);
+      await postponeCapture(tx, { merchantId: payment.merchantId, id: payment.id, ...next });
       return 'unknown';
     }
     const { minor } = before.asked;
@@ -140,8 +141,9 @@ async function goOn(deps: CheckoutDeps, call: Call, id: PaymentId, former: KeyOw
   const capture = { merchantId: call.merchantId, id, captureId: former.objectId };
   const taken = await takeCapture(deps.db, { ...capture, now, until });
   if (!taken) return awaitFormer(deps, call, (owner) => presentSettled(deps, call, id, owner));
-  const outcome = await resume(deps, taken, { sendWithinMs: quickInquiryMs });
-  return conclude(deps, { call, since: former.createdAt }, taken, outcome);
+  const { payment, dueAt } = taken;
+  const outcome = await resume(deps, payment, { sendWithinMs: quickInquiryMs });
+  return conclude(deps, { call, since: former.createdAt, dueAt }, payment, outcome);
 }
 
 /** Undefined while it is asked about. One that was not taken was declined, whatever another key has taken since. */

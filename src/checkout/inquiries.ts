@@ -11,3 +11,17 @@ const longestMs = 3600_000;
 export function nextInquiryAt(now: Date, inquiries: number): Date {
   return new Date(now.getTime() + Math.min(firstMs * 2 ** Math.min(inquiries, 20), longestMs));
 }
+
+/**
+ * Nobody knows yet: when the job asks, and how often it has asked by then. Whoever asks besides, before the job was to
+ * do so at `dueAt`, leaves both as they are: a merchant who asks every second would use up its patience in a minute.
+ */
+export function postponed(
+  now: Date,
+  inquiries: number,
+  dueAt: Date | null = null,
+): { until: Date; inquiries: number } {
+  return dueAt
+    ? { until: dueAt, inquiries }
+    : { until: nextInquiryAt(now, inquiries), inquiries: inquiries + 1 };
+}

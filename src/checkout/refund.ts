@@ -23,7 +23,7 @@ import {
 import { refuse } from './errors.ts';
 import { paymentEvent, refundEvent } from './events.ts';
 import { type Answer, awaitFormer, keepAnswer, outcomeUnknown } from './idempotency.ts';
-import { leaseMs, nextInquiryAt, quickInquiryMs } from './inquiries.ts';
+import { leaseMs, postponed, quickInquiryMs } from './inquiries.ts';
 import { refundJson } from './present.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
 import { post, postForSure } from './store/ledger.ts';
@@ -67,7 +67,7 @@ export async function createRefund(
   if (begun === 'taken') return awaitFormer(deps, call, (owner) => presentSettled(deps, call, owner));
   begins(nameOf(id));
   if (begun.status !== 'pending') return answerOf(begun);
-  return conclude(deps, call, begun, await ask(deps, begun));
+  return conclude(deps, { call, dueAt: null }, begun, await ask(deps, begun));
 }
 
 /** The first step, under the lock of the payment: of refunds that race, each sees what the others have put aside. */
@@ -141,14 +141,17 @@ async function findPaidAttempt(deps: CheckoutDeps, refund: Refund): Promise<stri
   return payment.paidAttemptId;
 }
 
+/** A merchant who asks; `dueAt` when the job was to ask later. */
+type Asker = { call: Call; dueAt: Date | null };
+
 /** The third step, with the answer to the merchant. */
 async function conclude(
   deps: CheckoutDeps,
-  call: Call,
+  asker: Asker,
   refund: PendingRefund,
   outcome: OperationOutcome,
 ): Promise<Answer> {
-  const answer = await settleRefund(deps, refund, outcome, call);
+  const answer = await settleRefund(deps, refund, outcome, asker);
   if (answer) return answer;
   throw outcomeUnknown(nameOf(refund.id));
 }
@@ -158,13 +161,13 @@ async function settleRefund(
   deps: CheckoutDeps,
   refund: PendingRefund,
   outcome: OperationOutcome,
-  call?: Call,
+  asker?: Asker,
 ): Promise<Answer | undefined> {
   const merchant = await deps.merchants.find(refund.merchantId);
   if (!merchant) throw new Error(`refund ${refund.id} of an unknown merchant`);
   return deps.db.transaction(async (tx): Promise<Answer | undefined> => {
     const answerFor = async (settled: Refund) =>
-      call ? keepAnswer(deps, tx, call, answerOf(settled), settled.createdAt) : answerOf(settled);
+      asker ? keepAnswer(deps, tx, asker.call, answerOf(settled), settled.createdAt) : answerOf(settled);
     const payment = await lockPayment(tx, refund.merchantId, refund.paymentId);
     const current = await lockRefund(tx, refund.merchantId, refund.id);
     if (payment?.status !== 'succeeded' || !current) throw new Error(`refund ${refund.id} lost its payment`);
@@ -180,8 +183,8 @@ async function settleRefund(
     const isOurs = current.leaseUntil.getTime() === refund.leaseUntil.getTime();
     if (outcome.kind === 'unknown' || (outcome.kind === 'failed' && !isOurs)) {
       if (!isOurs) return undefined;
-      const until = nextInquiryAt(at, current.inquiries);
-      await postponeRefund(tx, { merchantId: refund.merchantId, refundId: refund.id, until });
+      const next = postponed(at, current.inquiries, asker?.dueAt);
+      await postponeRefund(tx, { merchantId: refund.merchantId, refundId: refund.id, ...next });
       return undefined;
     }
     const { leaseUntil: _, inquiries: __, ...shared } = current;
@@ -217,7 +220,9 @@ async function goOn(deps: CheckoutDeps, call: Call, former: KeyOwner): Promise<A
   const refundId = former.objectId as RefundId;
   const taken = await takeRefund(deps.db, { merchantId: call.merchantId, refundId, now, until });
   if (!taken) return awaitFormer(deps, call, (owner) => presentSettled(deps, call, owner));
-  return conclude(deps, call, taken, await resume(deps, taken, { sendWithinMs: quickInquiryMs }));
+  const { refund, dueAt } = taken;
+  const outcome = await resume(deps, refund, { sendWithinMs: quickInquiryMs });
+  return conclude(deps, { call, dueAt }, refund, outcome);
 }
 
 /** Undefined while it is pending. */

@@ -81,6 +81,36 @@ for (const kind of ['refund', 'capture'] as const) {
       assert.equal(codeOf(await refund(service, payment.id, '0.01')), 'refund_amount_exceeded');
   });
 
+  test(`a worker that wakes after its lease with a ${kind} that failed does not undo what its merchant sent since`, async () => {
+    const payment = await paidPayment(service, { capture: kind === 'refund' });
+    const key = `woken-${payment.id}`;
+    const ask = () =>
+      kind === 'refund' ? refund(service, payment.id, '100.00', key) : capture(payment.id, key);
+    const asleep = gate();
+    const awake = gate();
+    let calls = 0;
+    const send = async (given: Parameters<Acquirer['refund']>[0]): Promise<OperationOutcome> => {
+      calls++;
+      if (calls === 1) {
+        asleep.open();
+        await awake.opened;
+        return { kind: 'failed' };
+      }
+      await realAcquirer[kind](given);
+      return { kind: 'unknown' };
+    };
+    await withAcquirer({ [kind]: send }, async () => {
+      const first = ask();
+      await asleep.opened;
+      clock.move(10_000);
+      assert.equal(codeOf(await ask()), 'outcome_unknown');
+      awake.open();
+      assert.equal(codeOf(await first), 'outcome_unknown');
+    });
+    assert.equal(calls, 2);
+    assert.equal((await ask()).json().status, 'succeeded');
+  });
+
   test(`a worker that wakes after its lease and does not know leaves the ${kind} to who is at it`, async () => {
     const payment = await paidPayment(service, { capture: kind === 'refund' });
     const asleep = gate();

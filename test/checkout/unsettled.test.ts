@@ -94,6 +94,70 @@ test('the merchant need not wait for the next inquiry: the same key goes on with
   assert.equal(again.json().capturedAmount.value, '60.00');
 });
 
+for (const kind of ['capture', 'refund'] as const) {
+  test(`a merchant who asks again and again puts the next inquiry about a ${kind} off by nothing`, async () => {
+    const payment = await paidPayment(service, { capture: kind === 'refund' });
+    const ask = () =>
+      kind === 'refund' ? refund(service, payment.id, '60.00', key) : capture(payment.id, key, '60.00');
+    const key = `impatient-${payment.id}`;
+    assert.equal((await answering(kind, unknown, ask)).statusCode, 503);
+    let inquiries = 0;
+    const inTrouble = () => {
+      inquiries++;
+      return unknown();
+    };
+    await answering('inquireOperation', inTrouble, async () => {
+      clock.move(1_000);
+      await sweep(deps);
+      for (let n = 0; n < 12; n++) assert.equal((await ask()).json().code, 'outcome_unknown');
+      assert.equal(inquiries, 13);
+      clock.move(1_999);
+      await sweep(deps);
+      assert.equal(inquiries, 13);
+      clock.move(1);
+      await sweep(deps);
+      assert.equal(inquiries, 14);
+      assert.equal((await ask()).statusCode, 503);
+      clock.move(3_999);
+      await sweep(deps);
+      assert.equal(inquiries, 15);
+    });
+    clock.move(1);
+    await sweep(deps);
+    const after = await readPayment(service, payment.id);
+    assert.equal((kind === 'refund' ? after.refundedAmount : after.capturedAmount).value, '60.00');
+  });
+}
+
+test('who comes back early from the bank, however often, does not put off the inquiry about a lost answer', async () => {
+  const payment = await createPayment(service);
+  await payByCard(service, payment, cards.challenge);
+  const comeBack = () =>
+    service.app.inject({ url: `${new URL(payment.confirmation.confirmationUrl).pathname}/return` });
+  for (let n = 0; n < 11; n++) await comeBack();
+  await postForm(service, await bankOf(service, payment), { code: '1234' });
+  const { complete, inquireAuthorization } = acquirer;
+  acquirer.complete = async () => ({ kind: 'unknown' });
+  await comeBack();
+  acquirer.complete = complete;
+  let inquiries = 0;
+  acquirer.inquireAuthorization = async () => {
+    inquiries++;
+    return { kind: 'unknown' };
+  };
+  const asked: number[] = [];
+  for (const ms of [999, 1, 1_999, 1, 3_999]) {
+    clock.move(ms);
+    await sweep(deps);
+    asked.push(inquiries);
+  }
+  acquirer.inquireAuthorization = inquireAuthorization;
+  assert.deepEqual(asked, [0, 1, 1, 2, 2]);
+  clock.move(1);
+  await sweep(deps);
+  assert.equal((await readPayment(service, payment.id)).status, 'succeeded');
+});
+
 test('a capture that the job has settled gives one answer under its key, whatever happens to the payment later', async () => {
   const payment = await paidPayment(service, { capture: false });
   const key = `settled-${payment.id}`;

@@ -66,12 +66,12 @@ export async function lockAttempt(tx: Transaction, key: AttemptKey): Promise<Att
 export async function keepAttemptOpen(
   tx: Transaction,
   key: AttemptKey,
-  open: { status: 'challenge' | 'unknown'; challengeUrl: string | null; inquireAt: Date },
+  open: { status: 'challenge' | 'unknown'; challengeUrl: string | null; until: Date; inquiries: number },
 ): Promise<void> {
   await tx.run(sql`
     update checkout.attempts
-    set status = ${open.status}, challenge_url = ${open.challengeUrl}, inquire_at = ${open.inquireAt},
-      inquiries = inquiries + 1
+    set status = ${open.status}, challenge_url = ${open.challengeUrl}, inquire_at = ${open.until},
+      inquiries = ${open.inquiries}
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}`);
 }
 

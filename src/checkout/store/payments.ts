@@ -137,25 +137,31 @@ export async function savePayment(tx: Transaction, payment: Payment, event: Obje
 /** Nobody knows yet: when to ask again. */
 export async function postponeCapture(
   tx: Transaction,
-  lease: { merchantId: string; id: PaymentId; until: Date },
+  lease: { merchantId: string; id: PaymentId; until: Date; inquiries: number },
 ): Promise<void> {
   await tx.run(sql`
     update checkout.payments
-    set capture_lease_until = ${lease.until}, capture_asking = false, capture_inquiries = capture_inquiries + 1
+    set capture_lease_until = ${lease.until}, capture_asking = false, capture_inquiries = ${lease.inquiries}
     where merchant_id = ${lease.merchantId} and payment_id = ${lease.id} and capture_lease_until is not null`);
 }
 
-/** For a merchant, who need not wait until it is time: undefined when somebody else is at it, or it is settled. */
+/** For a merchant, who need not wait until it is time. As with a refund, `dueAt` is the time for which they did not wait. */
 export async function takeCapture(
   db: Queryable,
   take: { merchantId: string; id: PaymentId; captureId: string; now: Date; until: Date },
-): Promise<WaitingForCapture | undefined> {
-  const row = await db.maybeOne<PaymentRow>(sql`
-    update checkout.payments set capture_lease_until = ${take.until}, capture_asking = true
-    where merchant_id = ${take.merchantId} and payment_id = ${take.id} and capture_id = ${take.captureId}
-      and capture_lease_until is not null and (capture_lease_until <= ${take.now} or not capture_asking)
-    returning *`);
-  return row && toWaiting(row);
+): Promise<{ payment: WaitingForCapture; dueAt: Date | null } | undefined> {
+  const row = await db.maybeOne<PaymentRow & { dueAt: Date | null }>(sql`
+    with former as (
+      select merchant_id, payment_id, case when not capture_asking then capture_lease_until end as due_at
+      from checkout.payments
+      where merchant_id = ${take.merchantId} and payment_id = ${take.id} and capture_id = ${take.captureId}
+        and capture_lease_until is not null and (capture_lease_until <= ${take.now} or not capture_asking)
+      for no key update
+    )
+    update checkout.payments p set capture_lease_until = ${take.until}, capture_asking = true from former
+    where p.merchant_id = former.merchant_id and p.payment_id = former.payment_id
+    returning p.*, former.due_at`);
+  return row && { payment: toWaiting(row), dueAt: row.dueAt };
 }
 
 /** Captures that it is time to ask about; taking them moves that time on, so that no two nodes ask at once. */

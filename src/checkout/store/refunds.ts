@@ -77,26 +77,34 @@ export async function saveRefund(tx: Transaction, refund: Refund, event: ObjectE
   if (saved !== 1) throw new Error(`refund ${refund.id} is not at version ${refund.version - 1}`);
 }
 
-/** For a merchant, who need not wait until it is time: undefined when somebody else is at it, or it is settled. */
+/**
+ * For a merchant, who need not wait until it is time: undefined when somebody else is at it, or it is settled. `dueAt` is
+ * the time for which they did not wait. A lease that has run out is none, and is never given back: who had it may wake.
+ */
 export async function takeRefund(
   db: Queryable,
   key: { merchantId: string; refundId: RefundId; now: Date; until: Date },
-): Promise<PendingRefund | undefined> {
-  const row = await db.maybeOne<RefundRow>(sql`
-    update checkout.refunds set lease_until = ${key.until}, asking = true
-    where merchant_id = ${key.merchantId} and refund_id = ${key.refundId} and status = 'pending'
-      and (lease_until <= ${key.now} or not asking)
-    returning *`);
-  return row && toPending(row);
+): Promise<{ refund: PendingRefund; dueAt: Date | null } | undefined> {
+  const row = await db.maybeOne<RefundRow & { dueAt: Date | null }>(sql`
+    with former as (
+      select merchant_id, refund_id, case when not asking then lease_until end as due_at from checkout.refunds
+      where merchant_id = ${key.merchantId} and refund_id = ${key.refundId} and status = 'pending'
+        and (lease_until <= ${key.now} or not asking)
+      for no key update
+    )
+    update checkout.refunds r set lease_until = ${key.until}, asking = true from former
+    where r.merchant_id = former.merchant_id and r.refund_id = former.refund_id
+    returning r.*, former.due_at`);
+  return row && { refund: toPending(row), dueAt: row.dueAt };
 }
 
 /** Nobody knows yet: when to ask again. */
 export async function postponeRefund(
   db: Queryable,
-  key: { merchantId: string; refundId: RefundId; until: Date },
+  key: { merchantId: string; refundId: RefundId; until: Date; inquiries: number },
 ): Promise<void> {
   await db.run(sql`
-    update checkout.refunds set lease_until = ${key.until}, asking = false, inquiries = inquiries + 1
+    update checkout.refunds set lease_until = ${key.until}, asking = false, inquiries = ${key.inquiries}
     where merchant_id = ${key.merchantId} and refund_id = ${key.refundId} and status = 'pending'`);
 }
 
