@@ -740,6 +740,23 @@ test('after five failures in a row nothing is sent for a while; then one call tr
   assert.equal(made.length, 13);
 });
 
+test('a question without an answer, sent when the wait is over, leaves it to the next call to try', async () => {
+  let outcome: unknown = { kind: 'unknown' };
+  const { acquirer, made } = fakeAcquirer((kind) => (kind === 'authorize' ? outcome : { kind: 'unknown' }));
+  const guard = guarded(acquirer);
+  for (let at = 0; at < 5; at++) await call(guard, 'authorize');
+  clock.move(10_000);
+  for (const kind of questions) assert.deepEqual(await call(guard, kind), { kind: 'unknown' });
+  assert.equal(made.length, 11);
+  assert.deepEqual(await call(guard, 'authorize'), { kind: 'unknown' });
+  assert.deepEqual(await call(guard, 'authorize'), { kind: 'failed' });
+
+  clock.move(10_000);
+  outcome = paidOutcome;
+  assert.deepEqual(await call(guard, 'inquireAuthorization'), { kind: 'unknown' });
+  for (let at = 0; at < 2; at++) assert.deepEqual(await call(guard, 'authorize'), paidOutcome);
+});
+
 test('declines and questions without an answer never open the breaker', async () => {
   const { acquirer, made } = fakeAcquirer((kind) =>
     kind === 'authorize' ? declined('general_decline') : { kind: 'unknown' },

@@ -162,6 +162,8 @@ function createBreaker({ now, breaker }: GuardOptions): { enter(): Pass | undefi
   const probe: Pass = {
     leave(health) {
       isProbing = false;
+      // It has tried nothing out: the next call does.
+      if (health === 'unclear') return undefined;
       return health === 'well' ? close() : open();
     },
   };
