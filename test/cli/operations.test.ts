@@ -5,6 +5,7 @@ import { hostname, userInfo } from 'node:os';
 import { test } from 'node:test';
 import { packageRoot } from '../../src/app.ts';
 import { sql } from '../../src/platform/db.ts';
+import { replacingAcquirer } from '../support/acquirer.ts';
 import { startTestApp } from '../support/app.ts';
 import { commandLine, tollgate } from '../support/command-line.ts';
 import { query, testDatabaseUrl } from '../support/database.ts';
@@ -158,6 +159,20 @@ test('the doctor explains each fault with a remedy, and ends with 1', async () =
   await payByCard(service, payment, cards.lostThenApproved);
   await service.db.run(sql`
     update checkout.attempts set started_at = now() - interval '2 hours' where payment_id = ${payment.id}`);
+  const hourMs = 3600_000;
+  service.clock.move(-3 * hourMs);
+  const held = await paidPayment(service, { capture: false });
+  service.clock.move(hourMs);
+  const askedAt = service.clock.now().toISOString();
+  const capture = () =>
+    call(service, 'POST', `/v1/payments/${held.id}/capture`, { body: {}, key: 'lost-capture' });
+  const lost = await replacingAcquirer(service)({ capture: async () => ({ kind: 'unknown' }) }, async () => {
+    await capture();
+    service.clock.move(hourMs);
+    return capture();
+  });
+  assert.equal(lost.statusCode, 503);
+  service.clock.move(hourMs);
   const { code, stdout } = await tollgate(
     { DATABASE_URL: url, BASE_URL: 'http://127.0.0.1:1' },
     'doctor --json',
@@ -173,7 +188,10 @@ test('the doctor explains each fault with a remedy, and ends with 1', async () =
   assert.match(told('durability', 'fault'), /fsync is off[\s\S]*synchronous_commit is off/);
   assert.match(told('jobs', 'fault'), /Nobody takes up jobs[\s\S]*identity\.clean-up should have begun/);
   assert.match(told('BASE_URL', 'fault'), /openid-configuration cannot be reached \(.*\)/);
-  assert.match(told('acquirer', 'fault'), /^1 attempt without an outcome, the oldest since /);
+  const [attempts, captures] = told('acquirer', 'fault').split('\n');
+  assert.match(attempts ?? '', /^1 attempt without an outcome, the oldest since /);
+  assert.equal(captures, `1 capture without an outcome, the oldest since ${askedAt}.`);
+  assert.equal((await capture()).statusCode, 200);
   const { pathname, host } = new URL(url);
   assert.ok(told('database', 'ok').startsWith(`${pathname.slice(1)} at ${host}: PostgreSQL `));
   assert.match(told('clock', 'ok'), /ms (ahead of|behind) ours/);
