@@ -80,11 +80,11 @@ export async function completeChallenge(deps: CheckoutDeps, key: AttemptKey): Pr
 export async function askAboutAttempt(deps: CheckoutDeps, key: AttemptKey): Promise<void> {
   const attempt = await findAttempt(deps.db, key);
   if (!attempt || isSettled(attempt)) return;
-  await concludeAttempt(
-    deps,
-    key,
-    await deps.acquirer.inquireAuthorization({ reference: key.attemptId, merchantId: key.merchantId }),
-  );
+  const inquiry = { reference: key.attemptId, merchantId: key.merchantId };
+  const outcome = await deps.acquirer.inquireAuthorization(inquiry);
+  // The customer may have come back, and only the acquirer not have heard of it. Who has not come back loses nothing.
+  const isUnheard = outcome.kind === 'challenge' && attempt.status === 'unknown' && attempt.challengeUrl;
+  await concludeAttempt(deps, key, isUnheard ? await deps.acquirer.complete(inquiry) : outcome);
 }
 
 /** Pays from a wallet: one transaction, asking nobody. `undefined` when there is not enough in it. */
@@ -178,7 +178,7 @@ async function concludeAttempt(
       // Who comes back early, however often, does not put the end of the challenge off, nor what is asked after it.
       const next =
         challenged && at < lapsesAt ? { until: lapsesAt, inquiries: 0 } : postponed(at, attempt.inquiries);
-      const challengeUrl = challenged ? outcome.url : null;
+      const challengeUrl = challenged ? outcome.url : attempt.challengeUrl;
       await keepAttemptOpen(tx, key, { status: outcome.kind, challengeUrl, ...next });
       if (challenged) return { kind: 'challenge', url: outcome.url };
       const waiting = advance(before, { type: 'attempt_unknown', attemptId: key.attemptId, at });

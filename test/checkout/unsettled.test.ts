@@ -568,6 +568,68 @@ test('a customer who opens the page while the bank waits for them is shown it al
   await until('the payment has succeeded', hasSucceeded);
 });
 
+test('a challenge that was answered, and of whose end the acquirer did not hear, is completed by the job', async () => {
+  const payment = await createPayment(service);
+  await payByCard(service, payment, cards.challenge);
+  const bank = await bankOf(service, payment);
+  const { complete, inquireAuthorization } = acquirer;
+  // One that takes the money when it is told that the customer came back, and not before.
+  acquirer.inquireAuthorization = async () => ({ kind: 'challenge', url: bank });
+  let told = 0;
+  let isDown = true;
+  acquirer.complete = async (asked) => {
+    told++;
+    return isDown ? { kind: 'unknown' } : complete(asked);
+  };
+  const { pathname } = new URL(payment.confirmation.confirmationUrl);
+  await service.app.inject({ url: `${pathname}/return` });
+  clock.move(1_000);
+  await sweep(deps);
+  assert.equal(told, 2);
+  assert.equal((await readPayment(service, payment.id)).lastAttempt?.status, 'unknown');
+
+  // Nobody had been at the bank: the customer is sent there still, and the job waits for them.
+  isDown = false;
+  clock.move(2_000);
+  await sweep(deps);
+  clock.move(2_000);
+  await sweep(deps);
+  assert.equal(told, 3);
+  assert.equal(await bankOf(service, payment), bank);
+  await postForm(service, bank, { code: '1234' });
+
+  isDown = true;
+  await service.app.inject({ url: `${pathname}/return` });
+  isDown = false;
+  clock.move(1_000);
+  await sweep(deps);
+  Object.assign(acquirer, { complete, inquireAuthorization });
+  assert.equal((await readPayment(service, payment.id)).status, 'succeeded');
+});
+
+test('a challenge that nobody was shown is not completed: the customer is sent to the bank first', async () => {
+  const payment = await createPayment(service);
+  const { authorize, complete } = acquirer;
+  acquirer.authorize = async (asked) => {
+    await authorize(asked);
+    return { kind: 'unknown' };
+  };
+  let told = 0;
+  acquirer.complete = async (asked) => {
+    told++;
+    return complete(asked);
+  };
+  await payByCard(service, payment, cards.challenge);
+  clock.move(1_000);
+  await sweep(deps);
+  Object.assign(acquirer, { authorize, complete });
+  assert.equal(told, 0);
+  await postForm(service, await bankOf(service, payment), { code: '1234' });
+  clock.move(hourMs);
+  await sweep(deps);
+  assert.equal((await readPayment(service, payment.id)).status, 'succeeded');
+});
+
 test('after all that nothing is left open and the ledger is clean', async () => {
   const lost = await createPayment(service);
   await payByCard(service, lost, cards.lostThenNever);
