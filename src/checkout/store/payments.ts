@@ -80,14 +80,16 @@ export type EventRow = {
   createdAt: Date;
 };
 
-/** What was told of a payment and its refunds, oldest first. */
+/** What was told of a payment and its refunds, oldest first. By an array, since with `or` all events would be read. */
 export async function listEventsOfPayment(
   db: Queryable,
   payment: { merchantId: string; id: PaymentId },
 ): Promise<EventRow[]> {
   return db.many<EventRow>(sql`
     select object_id, sequence, event_id, type, payload, created_at from checkout.events
-    where merchant_id = ${payment.merchantId} and (object_id = ${payment.id} or object_id in (
+    where merchant_id = ${payment.merchantId} and object_id = any (array(
+      select ${payment.id}::uuid
+      union all
       select refund_id from checkout.refunds
       where merchant_id = ${payment.merchantId} and payment_id = ${payment.id}))
     order by created_at, object_id, sequence`);
