@@ -107,6 +107,7 @@ export function merchantCommands(program: Command): void {
     about: 'set our fee, for payments that are captured from now on',
     examples: ['tollgate merchant set-fee SHOP1 --fee-basis-points 150 --fee-fixed 10'],
     json: changed,
+    more: 'The fixed part counts for each currency, in its minor units.',
   })
     .option(
       '--fee-basis-points <number>',
