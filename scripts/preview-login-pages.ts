@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type { VNode } from 'preact';
 import { CodePage, type CodeView } from '../src/identity/pages/code-page.tsx';
 import { ConsentPage, type ConsentView } from '../src/identity/pages/consent-page.tsx';
@@ -15,6 +15,7 @@ import { PhonePage, type PhoneView } from '../src/identity/pages/phone-page.tsx'
 import { messageKinds } from '../src/identity/pages/texts.ts';
 import { renderPage } from '../src/platform/html.tsx';
 import { type Language, languages } from '../src/platform/languages.ts';
+import { launchBrowser } from '../test/support/browser.ts';
 
 /** Every state of every login page with sample values, by name. `values` replaces what comes from outside. */
 export function loginPageStates(
@@ -109,17 +110,7 @@ if (process.argv[1]?.endsWith('scripts/preview-login-pages.ts')) {
 
 async function preview(folder: string, only: string | undefined): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-    ],
-  });
+  const browser = await launchBrowser();
   const looks = await Promise.all(
     (['light', 'dark'] as const).flatMap((colorScheme) => [
       openTab(browser, { colorScheme, width: 360, height: 740 }),

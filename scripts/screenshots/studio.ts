@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { buildApp, openAreas, packageRoot, seedDemo } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/platform/db.ts';
@@ -8,6 +8,7 @@ import { createLogger } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { migrate, readMigrations } from '../../src/platform/migrate.ts';
 import type { TestApp } from '../../test/support/app.ts';
+import { launchBrowser } from '../../test/support/browser.ts';
 import { freePort } from '../../test/support/free-port.ts';
 
 // Time stands still, and requests and payments have names of ours, so that a picture changes only when its page does.
@@ -58,10 +59,7 @@ export async function inStudio(databaseUrl: string, work: (studio: Studio) => Pr
     areas,
   });
   await app.listen({ port, host: '127.0.0.1' });
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu'],
-  });
+  const browser = await launchBrowser();
   mkdirSync(folder, { recursive: true });
   try {
     await work({

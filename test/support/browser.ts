@@ -32,9 +32,16 @@ export async function installBrowser(): Promise<void> {
 
 /** One browser for a test file; each test opens a context of its own. */
 export async function startBrowser(): Promise<Browser> {
+  const browser = await launchBrowser();
+  after(() => browser.close());
+  return browser;
+}
+
+/** The caller closes it. */
+export async function launchBrowser(): Promise<Browser> {
   const executablePath = findChromium();
-  if (!executablePath) throw new Error('no Chromium; run the tests with `npm test`, which looks for one');
-  const browser = await chromium.launch({
+  if (!executablePath) throw new Error('no Chromium; `npm test` looks for one and installs it where it can');
+  return chromium.launch({
     executablePath,
     args: [
       '--no-sandbox',
@@ -45,8 +52,6 @@ export async function startBrowser(): Promise<Browser> {
       '--no-first-run',
     ],
   });
-  after(() => browser.close());
-  return browser;
 }
 
 function findChromium(): string | undefined {
