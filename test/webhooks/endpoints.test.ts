@@ -126,6 +126,7 @@ test('bad input is refused and names the field', async () => {
   for (const [body, pointer] of [
     [{ force: 'yes' }, '/force'],
     [{ forse: true }, '/forse'],
+    [null, ''],
   ] as const) {
     const problem = await refusedWith(400, 'invalid_request', 'POST', `${path}/${id}/rotate-secret`, {
       body,

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { bodyMayBeLeftOut, problems } from '../../platform/openapi.ts';
+import { bodyMayBeLeftOut, leftOutIsEmpty, problems } from '../../platform/openapi.ts';
 import { uuid7Form } from '../../platform/uuid7.ts';
 import { capturePayment } from '../capture.ts';
 import type { CheckoutDeps } from '../deps.ts';
@@ -31,8 +31,7 @@ export const capturePaymentRoute: FastifyPluginAsyncTypebox<CheckoutDeps> = asyn
       schema,
       async preValidation(request) {
         idempotencyKeyOf(request);
-        // Not for `null`, which is a body, and not of this form.
-        if (request.body === undefined) request.body = {};
+        await leftOutIsEmpty(request);
       },
     },
     async (request, reply) => {

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { bodyMayBeLeftOut, problems } from '../../platform/openapi.ts';
+import { bodyMayBeLeftOut, leftOutIsEmpty, problems } from '../../platform/openapi.ts';
 import { rotateSecret } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { endpointJson } from '../present.ts';
@@ -23,11 +23,8 @@ const schema = {
 };
 
 export const rotateSecretRoute: FastifyPluginAsyncTypebox<WebhookRouteDeps> = async (app, deps) => {
-  // No body is an empty one. Two forms in the schema would answer a slip with the faults against both.
-  const preValidation = async (request: { body: unknown }) => {
-    request.body ??= {};
-  };
-  app.post('/v1/webhook-endpoints/:id/rotate-secret', { schema, preValidation }, async (request, reply) => {
+  const options = { schema, preValidation: leftOutIsEmpty };
+  app.post('/v1/webhook-endpoints/:id/rotate-secret', options, async (request, reply) => {
     const { owner, actor } = callerOf(deps, request);
     const { endpoint, secret } = await rotateSecret(deps, owner, endpointIdOf(request), actor, {
       force: request.body.force ?? false,
