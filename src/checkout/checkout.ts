@@ -1,4 +1,4 @@
-import type { Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import type { CheckoutConfig } from '../config.ts';
 import type { Database } from '../platform/db.ts';
 import type { Job } from '../platform/jobs.ts';
@@ -40,6 +40,12 @@ export function openCheckout(options: CheckoutOptions): Checkout {
   const { config, db, log, now, urls } = options;
   const { acquirer, acs } = chooseAcquirer(options);
   measureContradictions(db, options.registry);
+  const calls = new Counter({
+    name: 'checkout_acquirer_calls_total',
+    help: 'Calls to the acquirer, by call and outcome. One that took too long is unknown; refused_by_breaker was not made.',
+    labelNames: ['call', 'outcome'] as const,
+    registers: [options.registry],
+  });
   const deps: CheckoutDeps = {
     db,
     log,
@@ -50,7 +56,13 @@ export function openCheckout(options: CheckoutOptions): Checkout {
     baseUrl: urls.base,
     confirmationKey: deriveKey(config.keysSecret, 'confirmation url'),
     merchants: createMerchantDirectory(db),
-    acquirer: guardAcquirer(acquirer, { now, log, timeoutMs: acquirerTimeoutMs, breaker: breakerOf(config) }),
+    acquirer: guardAcquirer(acquirer, {
+      now,
+      log,
+      timeoutMs: acquirerTimeoutMs,
+      breaker: breakerOf(config),
+      count: (call, outcome) => calls.inc({ call, outcome }),
+    }),
     takesCards: config.acquirer.kind !== 'none',
     walletSignIn: createWalletSignIn({
       ...options.signIn,

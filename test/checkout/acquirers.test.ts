@@ -23,6 +23,7 @@ import { createTestClock, startTestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { listen } from '../support/listen.ts';
+import { createPayment, payByCard } from '../support/merchant.ts';
 
 const { db } = await testDatabase();
 const walletOnly = await startTestApp({ ACQUIRER: 'none' });
@@ -428,7 +429,7 @@ test('who knows the attempt but not the address cannot answer its challenge', as
 
 // The operator's gateway over HTTP.
 
-const secret = 'any text, şifrə, 12 €';
+const secret = 'any text, şifrə, 12 €, and long enough';
 const verifier = new Webhook(`whsec_${Buffer.from(secret, 'utf8').toString('base64')}`);
 
 type Received = {
@@ -641,7 +642,7 @@ function guarded(acquirer: Acquirer, more: { timeoutMs?: number; counted?: strin
     timeoutMs: more.timeoutMs ?? 10_000,
     breaker: { failures: 5, openMs: 10_000 },
     log,
-    metrics: { count: (kind, outcome) => void more.counted?.push(`${kind} ${outcome}`) },
+    count: (kind, outcome) => void more.counted?.push(`${kind} ${outcome}`),
   });
 }
 
@@ -810,4 +811,22 @@ test('no card number and no security code stands in the log or in any table', as
     assert.ok(!rows.includes(canary), `${canary} in a table`);
     assert.ok(!lines.includes(canary), `${canary} in the log`);
   }
+});
+
+test('operators see in the metrics how the acquirer answers, and what the breaker kept from it', async () => {
+  const answers = [approval, { outcome: 'declined', reason: 'general_decline' }];
+  const { url, received } = await gateway((response) => {
+    const said = answers.shift();
+    json(said ? 200 : 503, said ?? {})(response);
+  });
+  const service = await startTestApp({ ACQUIRER: 'http', ACQUIRER_URL: url, ACQUIRER_SECRET: secret });
+  for (let at = 0; at < 8; at++) await payByCard(service, await createPayment(service));
+  assert.equal(received.length, 7);
+  const { body } = await service.app.inject({ url: '/metrics' });
+  assert.deepEqual(body.match(/^checkout_acquirer_calls_total.*$/gm)?.sort(), [
+    'checkout_acquirer_calls_total{call="authorize",outcome="approved"} 1',
+    'checkout_acquirer_calls_total{call="authorize",outcome="declined"} 1',
+    'checkout_acquirer_calls_total{call="authorize",outcome="refused_by_breaker"} 1',
+    'checkout_acquirer_calls_total{call="authorize",outcome="unknown"} 5',
+  ]);
 });

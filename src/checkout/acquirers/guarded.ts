@@ -8,10 +8,10 @@ export type GuardOptions = {
   breaker: { failures: number; openMs: number };
   log: Logger;
   /** Counts a call by its outcome; `refused_by_breaker` never left. */
-  metrics?: { count(call: AcquirerCall, outcome: string): void };
+  count: (call: AcquirerCall, outcome: Outcome['kind'] | 'refused_by_breaker') => void;
 };
 
-export type AcquirerCall = keyof Acquirer;
+type AcquirerCall = keyof Acquirer;
 type Outcome = AuthorizeOutcome | OperationOutcome;
 
 /**
@@ -33,7 +33,7 @@ const movesMoney: Record<AcquirerCall, boolean> = {
  * timeout, none throws, and after enough failures in a row none is made for a while.
  */
 export function guardAcquirer(acquirer: Acquirer, options: GuardOptions): Acquirer {
-  const { log, metrics } = options;
+  const { count, log } = options;
   const breaker = createBreaker(options);
 
   async function guarded<Result extends Outcome>(
@@ -44,7 +44,7 @@ export function guardAcquirer(acquirer: Acquirer, options: GuardOptions): Acquir
     const about = { call, reference, merchantId };
     const pass = breaker.enter();
     if (!pass) {
-      metrics?.count(call, 'refused_by_breaker');
+      count(call, 'refused_by_breaker');
       log.debug(about, 'the acquirer was not called: it has failed too often');
       return { kind: movesMoney[call] ? 'failed' : 'unknown' };
     }
@@ -71,7 +71,7 @@ export function guardAcquirer(acquirer: Acquirer, options: GuardOptions): Acquir
 
     const change = pass.leave(healthOf(call, result));
     if (change) log.warn({ call }, `the circuit breaker of the acquirer is ${change}`);
-    metrics?.count(call, result.kind);
+    count(call, result.kind);
     return result;
   }
 
