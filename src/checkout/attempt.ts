@@ -10,7 +10,7 @@ import {
   type SettledOutcome,
 } from './domain/payment.ts';
 import { capturePosting, walletHoldPosting } from './domain/posting.ts';
-import { refuse } from './errors.ts';
+import { codeOf, refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
 import { leaseMs, postponed } from './inquiries.ts';
 import {
@@ -222,8 +222,4 @@ function isSettled(attempt: Attempt): boolean {
 
 function unknownCard(key: AttemptKey): never {
   throw new Error(`attempt ${key.attemptId} has no card`);
-}
-
-function codeOf(refusal: Exclude<ReturnType<typeof advance>, { ok: true }>['refusal']) {
-  return refusal === 'not_due' ? ('payment_is_final' as const) : refusal;
 }

@@ -8,7 +8,7 @@ import {
   type PaymentRefusal,
 } from './domain/payment.ts';
 import { walletReleasePosting } from './domain/posting.ts';
-import { refuse } from './errors.ts';
+import { codeOf, refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
 import type { Answer } from './idempotency.ts';
 import { awaitFormer } from './idempotency.ts';
@@ -38,7 +38,7 @@ export async function cancelPayment(
     if (!(await claimKey(tx, call, id, at))) return 'taken';
     const ended = await endPayment(deps, tx, call.merchantId, id, { type: 'canceled', by: 'merchant', at });
     if (ended === 'not_found') throw refuse('payment_not_found');
-    if (!ended.ok) throw refuse(ended.refusal === 'not_due' ? 'payment_is_final' : ended.refusal);
+    if (!ended.ok) throw refuse(codeOf(ended.refusal));
     await insertAnswer(tx, call, paymentAnswer(deps, ended.payment), at);
     return ended.payment;
   });

@@ -4,9 +4,9 @@ import type { OperationOutcome } from './domain/acquirer.ts';
 import type { Money } from './domain/money.ts';
 import { advance, type Payment, type PaymentId, type WaitingForCapture } from './domain/payment.ts';
 import { capturePosting, walletCapturePosting } from './domain/posting.ts';
-import { refuse } from './errors.ts';
+import { codeOf, refuse } from './errors.ts';
 import { paymentEvent } from './events.ts';
-import { type Answer, awaitFormer, keepAnswer } from './idempotency.ts';
+import { type Answer, awaitFormer, keepAnswer, outcomeUnknown } from './idempotency.ts';
 import { leaseMs, postponed, quickInquiryMs } from './inquiries.ts';
 import { paymentAnswer } from './present.ts';
 import { type Call, claimKey, insertAnswer, type KeyOwner } from './store/idempotency.ts';
@@ -35,7 +35,8 @@ export async function capturePayment(
     const minor = wish.amount?.minor ?? before.amount.minor;
     const leaseUntil = new Date(at.getTime() + leaseMs);
     const asked = advance(before, { type: 'capture_asked', captureId, minor, leaseUntil, at });
-    if (!asked.ok) throw refuse(asked.refusal === 'not_due' ? 'payment_not_capturable' : asked.refusal);
+    if (!asked.ok)
+      throw refuse(asked.refusal === 'not_due' ? 'payment_not_capturable' : codeOf(asked.refusal));
     if (asked.payment.status !== 'waiting_for_capture')
       throw new Error(`payment ${wish.id} skipped its capture`);
 
@@ -77,11 +78,7 @@ async function conclude(
   outcome: OperationOutcome,
 ): Promise<Answer> {
   const settled = await settleCapture(deps, payment, outcome, key);
-  if (settled === 'unknown') {
-    throw refuse('outcome_unknown', `The capture of payment ${payment.id} is not settled.`, {
-      headers: { 'retry-after': '1' },
-    });
-  }
+  if (settled === 'unknown') throw outcomeUnknown(`The capture of payment ${payment.id}`);
   if (settled === 'refused') throw refuse('capture_declined');
   return settled;
 }

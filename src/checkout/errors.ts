@@ -1,4 +1,5 @@
 import { type RefusalTable, refuserOf } from '../platform/problem.ts';
+import type { PaymentRefusal } from './domain/payment.ts';
 
 /** Every refusal of the payment API. */
 export const checkoutRefusals = {
@@ -24,9 +25,7 @@ export const checkoutRefusals = {
   return_url_not_allowed: [422, 'The origin of `returnUrl` is not registered for the merchant.'],
   payment_is_final: [409, 'The payment has succeeded or was canceled; nothing about it can change.'],
   payment_not_capturable: [409, 'Only a payment that waits for capture can be captured.'],
-  payment_expired: [409, 'The time to pay is over.'],
   attempt_in_progress: [409, 'An attempt to pay is under way; its outcome decides.'],
-  attempts_exhausted: [409, 'All attempts to pay were used.'],
   capture_in_progress: [409, 'A capture is under way; its outcome decides.'],
   capture_amount_exceeded: [422, 'The amount is larger than what was authorised.'],
   capture_declined: [422, 'The acquirer refused the capture.'],
@@ -43,3 +42,16 @@ export const checkoutRefusals = {
 
 export type CheckoutRefusalCode = keyof typeof checkoutRefusals;
 export const refuse = refuserOf(checkoutRefusals);
+
+/** What the API says for what the domain refuses. */
+export function codeOf(refusal: PaymentRefusal) {
+  switch (refusal) {
+    // No call of the API meets these: who meets one on the payment page is shown the payment as it stands.
+    case 'not_due':
+    case 'payment_expired':
+    case 'attempts_exhausted':
+      return 'payment_is_final';
+    default:
+      return refusal;
+  }
+}

@@ -89,6 +89,11 @@ test('the merchant need not wait for the next inquiry: the same key goes on with
   const key = `capture ${payment.id}`.replace(' ', '-');
   const lost = await answering('capture', unknown, () => capture(payment.id, key, '60.00'));
   assert.equal(lost.json().code, 'outcome_unknown');
+  assert.equal(
+    lost.json().detail,
+    `The capture of payment ${payment.id} is pending; the same request goes on with it.`,
+  );
+  assert.equal(lost.headers['retry-after'], '1');
   const again = await capture(payment.id, key, '60.00');
   assert.equal(again.statusCode, 200, again.body);
   assert.equal(again.json().capturedAmount.value, '60.00');
