@@ -67,8 +67,7 @@ function envExample(): string {
 
 function errorsPage(): string {
   const rows = Object.entries(allRefusals).map(
-    ([code, [status, title]]) =>
-      `| \`${code}\` | ${status} | ${title} | ${isRetryable({ code, status }) ? 'yes' : 'no'} |`,
+    ([code, row]) => `| \`${code}\` | ${row[0]} | ${row[1]} | ${isRetryable(row) ? 'yes' : 'no'} |`,
   );
   return `# Errors
 

@@ -11,16 +11,16 @@ export function ErrorsPage({ refusals }: { refusals: RefusalTable }) {
         <code>requestId</code> when you ask for help. What is retryable may be sent again as it is.
       </p>
       <dl class="card rows">
-        {Object.entries(refusals).map(([code, [status, title]]) => (
+        {Object.entries(refusals).map(([code, row]) => (
           <div key={code} id={code}>
             <dt>
               <code>{code}</code>
             </dt>
             <dd>
-              <WithCode text={title} />{' '}
+              <WithCode text={row[1]} />{' '}
               <span class="soft">
-                HTTP {status}
-                {isRetryable({ code, status }) && ', retryable'}.
+                HTTP {row[0]}
+                {isRetryable(row) && ', retryable'}.
               </span>
             </dd>
           </div>

@@ -20,7 +20,11 @@ export const checkoutRefusals = {
     'The header `X-Idempotency-Key` takes 1 to 255 visible ASCII characters, once.',
   ],
   idempotency_key_reused: [422, 'The key was used before, with another body or another call.'],
-  idempotency_key_in_use: [409, 'A request with the same key is under way; send the same request again.'],
+  idempotency_key_in_use: [
+    409,
+    'A request with the same key is under way; send the same request again.',
+    'retryable',
+  ],
   currency_not_supported: [422, 'The terminal is not set up for this currency.'],
   return_url_not_allowed: [422, 'The origin of `returnUrl` is not registered for the merchant.'],
   payment_is_final: [409, 'The payment has succeeded or was canceled; nothing about it can change.'],
@@ -33,7 +37,7 @@ export const checkoutRefusals = {
   currency_mismatch: [422, 'The currency is not that of the payment.'],
   refund_amount_exceeded: [422, 'The amount is larger than what is left to refund.'],
   insufficient_merchant_balance: [422, 'The merchant’s balance does not suffice.'],
-  rate_limited: [429, 'The merchant sends more requests than agreed; `Retry-After` says how long to wait.'],
+  rate_limited: [429, 'Too many requests; `Retry-After` says how long to wait.'],
   outcome_unknown: [
     503,
     'The acquirer has not said what happened; the same request goes on where this one stopped.',

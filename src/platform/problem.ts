@@ -1,5 +1,8 @@
 /** Every refusal an area can give, in one table: code, HTTP status, and what it means in one sentence. */
-export type RefusalTable = Readonly<Record<string, readonly [status: number, title: string]>>;
+export type RefusalTable = Readonly<Record<string, RefusalRow>>;
+
+/** `retryable` where sending the very same request again can help although the status does not say so. */
+export type RefusalRow = readonly [status: number, title: string, retryable?: 'retryable'];
 
 /** One thing that is wrong, at a place: a JSON pointer into the body, or the name of a header or parameter. */
 export type FieldFault = { pointer: string; detail: string } | { parameter: string; detail: string };
@@ -11,16 +14,19 @@ export class Refusal extends Error {
   readonly code: string;
   readonly status: number;
   readonly title: string;
+  readonly retryable: boolean;
   readonly detail: string | undefined;
   readonly errors: FieldFault[] | undefined;
   readonly headers: Record<string, string>;
 
-  constructor(code: string, [status, title]: readonly [number, string], detail?: string, more: More = {}) {
+  constructor(code: string, row: RefusalRow, detail?: string, more: More = {}) {
+    const [status, title] = row;
     super(detail ?? title);
     this.name = 'Refusal';
     this.code = code;
     this.status = status;
     this.title = title;
+    this.retryable = isRetryable(row);
     this.detail = detail;
     this.errors = more.errors;
     this.headers = more.headers ?? {};
@@ -30,15 +36,15 @@ export class Refusal extends Error {
 /** Binds a table: `const refuse = refuserOf(refusals); throw refuse('payment_not_found');` */
 export function refuserOf<Table extends RefusalTable>(table: Table) {
   return (code: keyof Table & string, detail?: string, more?: More): Refusal =>
-    new Refusal(code, table[code] as readonly [number, string], detail, more);
+    new Refusal(code, table[code] as RefusalRow, detail, more);
 }
 
-/** Refusals that have nothing to do with either area. */
+/** Refusals that have nothing to do with any area. */
 export const commonRefusals = {
   invalid_request: [400, 'The request does not have the form that this call takes.'],
   not_found: [404, 'Nothing is served at this address.'],
   method_not_allowed: [405, 'This address does not take this method; `Allow` names those it takes.'],
-  request_timeout: [408, 'The request did not arrive in time.'],
+  request_timeout: [408, 'The request did not arrive in time.', 'retryable'],
   payload_too_large: [413, 'The body is larger than this call takes; none takes more than 64 kB.'],
   unsupported_media_type: [415, 'The body has a content type or an encoding that this call does not take.'],
   expectation_failed: [417, 'The header `Expect` asks for something that is not done here.'],
@@ -70,12 +76,12 @@ export function problemOf(refusal: Refusal, context: { baseUrl: string; requestI
     ...(refusal.detail === undefined ? {} : { detail: refusal.detail }),
     code: refusal.code,
     requestId: context.requestId,
-    retryable: isRetryable(refusal),
+    retryable: refusal.retryable,
     ...(refusal.errors === undefined ? {} : { errors: refusal.errors }),
   };
 }
 
 /** Whether sending the very same request again can help. */
-export function isRetryable(refusal: { code: string; status: number }): boolean {
-  return refusal.code === 'idempotency_key_in_use' || refusal.status === 429 || refusal.status >= 500;
+export function isRetryable([status, , marked]: RefusalRow): boolean {
+  return marked === 'retryable' || status === 429 || status >= 500;
 }

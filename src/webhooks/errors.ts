@@ -15,11 +15,13 @@ export const webhookRefusals = {
   webhook_lookups_in_progress: [
     409,
     'Sixteen addresses of the caller are being looked up; try again when they are done.',
+    'retryable',
   ],
   replay_too_large: [422, 'More than 10,000 events lie in this range; ask for a shorter one.'],
   replay_queue_full: [
     409,
     'With this range more than 50,000 events would wait for the caller; ask again later.',
+    'retryable',
   ],
   event_not_found: [404, 'No event with this id was told to the caller.'],
 } as const satisfies RefusalTable;

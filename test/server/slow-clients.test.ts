@@ -103,6 +103,7 @@ function assertProblem(answer: string, status: number, code: string): void {
   assert.ok(requestId, head);
   const problem = JSON.parse(body);
   assert.deepEqual([problem.status, problem.code, problem.requestId], [status, code, requestId]);
+  assert.equal(problem.retryable, status === 408);
 }
 
 /** Sends all of it at once, and returns what comes back until the server closes. */

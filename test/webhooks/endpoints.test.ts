@@ -33,7 +33,11 @@ const guarded = await startTestApp(
 const mute: ((addresses: string[]) => void)[] = [];
 const guardedMerchant = await addMerchant(guarded);
 
-type Problem = { code: string; errors?: { pointer?: string; parameter?: string; detail: string }[] };
+type Problem = {
+  code: string;
+  retryable: boolean;
+  errors?: { pointer?: string; parameter?: string; detail: string }[];
+};
 type Page<Item> = { items: Item[]; nextCursor: string | null };
 
 const path = '/v1/webhook-endpoints';
@@ -219,6 +223,7 @@ test('of one merchant sixteen addresses are looked up at once, and the next is r
   await until('all of them wait', () => mute.length === 16);
   const refused = await create(guardedMerchant, 'mute.example');
   assert.deepEqual([refused.statusCode, refused.json<Problem>().code], [409, 'webhook_lookups_in_progress']);
+  assert.equal(refused.json<Problem>().retryable, true);
   assert.equal((await create(await addMerchant(guarded), '93.184.216.34')).statusCode, 201);
   for (const answer of mute.splice(0)) answer([]);
   for (const { statusCode } of await Promise.all(waiting)) assert.equal(statusCode, 422);

@@ -126,6 +126,7 @@ test('a range is refused when more than fifty thousand events would wait, and on
   await fill(1);
   const refused = await shop.send('POST', `${shop.path}/replay`, range);
   assert.deepEqual([refused.statusCode, refused.json<{ code: string }>().code], [409, 'replay_queue_full']);
+  assert.equal(refused.json<{ retryable: boolean }>().retryable, true);
   assert.equal((await shop.send('POST', `${shop.path}/replay`, { eventId: event?.id })).statusCode, 202);
 
   const deleted = await shop.send('DELETE', shop.path);
