@@ -16,7 +16,7 @@ import { authenticateMerchant } from './identity/merchant-clients.ts';
 import { identityApi, identityPages } from './identity/plugin.ts';
 import { keepBuiltInClient } from './identity/register-client.ts';
 import type { SmsSender } from './identity/sms/sender.ts';
-import { findSurvivor } from './identity/store/users.ts';
+import { survivorOf } from './identity/store/users.ts';
 import { type Merge, mergeUsers } from './identity/users.ts';
 import { LandingPage } from './landing-page.tsx';
 import { packageRoot, version } from './package.ts';
@@ -94,7 +94,7 @@ export async function openAreas(options: {
     urls: config.server.urls,
     registry: metrics.registry,
     authenticate: (header, address) => authenticateMerchant(identity.deps, header, address),
-    survivorOf: async (connection, userId) => (await findSurvivor(connection, userId)) ?? userId,
+    survivorOf,
   });
   const webhooks = openWebhooks({
     ...shared,

@@ -8,6 +8,7 @@ import { uuid7 } from '../platform/uuid7.ts';
 import { guardAcquirer } from './acquirers/guarded.ts';
 import { createHttpAcquirer } from './acquirers/http.ts';
 import { createSandboxAcquirer, type SandboxAcs } from './acquirers/sandbox.ts';
+import { confirmationKeyOf } from './confirmation-url.ts';
 import { measureContradictions } from './contradictions.ts';
 import type { CheckoutDeps } from './deps.ts';
 import type { Acquirer } from './domain/acquirer.ts';
@@ -54,7 +55,7 @@ export function openCheckout(options: CheckoutOptions): Checkout {
     test: config.env !== 'production',
     checkoutUrl: urls.checkout,
     baseUrl: urls.base,
-    confirmationKey: deriveKey(config.keysSecret, 'confirmation url'),
+    confirmationKey: confirmationKeyOf(config.keysSecret),
     merchants: createMerchantDirectory(db),
     acquirer: guardAcquirer(acquirer, {
       now,

@@ -1,8 +1,13 @@
-import { equalInConstantTime, mac, type PurposeKey } from '../platform/seal.ts';
+import { deriveKey, equalInConstantTime, mac, type PurposeKey } from '../platform/seal.ts';
 import type { PaymentId } from './domain/payment.ts';
 
 const idBytes = 16;
 const macBytes = 16;
+
+/** What the tokens of the payment pages are made with. */
+export function confirmationKeyOf(keysSecret: string): PurposeKey {
+  return deriveKey(keysSecret, 'confirmation url');
+}
 
 /**
  * The address of the payment page. Its token follows from the payment and a secret of ours, so no column is needed to

@@ -2,13 +2,14 @@ import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { otherSecret } from '../change-keys-secret.ts';
+import { confirmationKeyOf } from '../checkout/confirmation-url.ts';
 import type { CheckoutDeps } from '../checkout/deps.ts';
 import { type Config, type DatabaseConfig, environment, loadConfig } from '../config.ts';
 import type { HeldDatabase } from '../doctor.ts';
 import { deriveIdentityKeys } from '../identity/derive-keys.ts';
 import type { UserId } from '../identity/domain/user.ts';
 import { inspectKeys } from '../identity/keyring.ts';
-import { findSurvivor } from '../identity/store/users.ts';
+import { survivorOf } from '../identity/store/users.ts';
 import type { UserDeps } from '../identity/users.ts';
 import { packageRoot } from '../package.ts';
 import { type Database, openDatabase } from '../platform/db.ts';
@@ -19,7 +20,7 @@ import {
 } from '../platform/embedded-postgres.ts';
 import { databaseName } from '../platform/inspect-database.ts';
 import { pendingMigrations, readMigrations } from '../platform/migrate.ts';
-import { deriveKey, type PurposeKey } from '../platform/seal.ts';
+import type { PurposeKey } from '../platform/seal.ts';
 import { StartRefused } from '../platform/start-refused.ts';
 import { uuid7 } from '../platform/uuid7.ts';
 import { progress, progressDone } from './exit.ts';
@@ -75,8 +76,8 @@ function commandDeps(config: Config, url: string, db: Database, actor: string): 
       now,
       newId: () => uuid7(now()),
       checkoutUrl: config.server.urls.checkout,
-      confirmationKey: deriveKey(config.checkout.keysSecret, 'confirmation url'),
-      survivorOf: async (connection, userId) => (await findSurvivor(connection, userId)) ?? userId,
+      confirmationKey: confirmationKeyOf(config.checkout.keysSecret),
+      survivorOf,
     },
   };
 }

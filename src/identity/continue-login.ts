@@ -5,11 +5,11 @@ import type { RedirectError } from './domain/authorization-request.ts';
 import { type NextStep, nextStep } from './domain/next-step.ts';
 import { type Flow, sealFlow } from './flow.ts';
 import { sessionOf } from './login-session.ts';
-import { survivorOf } from './merchant-clients.ts';
 import { makeRoutedSecret } from './routed-secret.ts';
 import { insertCode } from './store/authorization-codes.ts';
 import { findConsent } from './store/consents.ts';
 import type { LiveSession } from './store/live-sessions.ts';
+import { survivorOf } from './store/users.ts';
 import { readIdTokenHint } from './tokens.ts';
 
 const codeLifetimeMs = 60_000;
@@ -39,7 +39,7 @@ export async function decide(
     now: deps.now(),
     session,
     hintedUserId:
-      request.idTokenHint === undefined ? undefined : hint ? await survivorOf(deps, hint.userId) : null,
+      request.idTokenHint === undefined ? undefined : hint ? await survivorOf(deps.db, hint.userId) : null,
     asksConsent: client.audience === 'external',
     asksDocuments: client.identityDocuments,
     consent,

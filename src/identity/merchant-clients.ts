@@ -1,7 +1,6 @@
 import { basicCredentials, isSecretOf } from './client-authentication.ts';
 import type { IdentityDeps } from './deps.ts';
 import type { Client } from './domain/client.ts';
-import { findSurvivor } from './store/users.ts';
 import { readClientToken } from './tokens.ts';
 
 export type MerchantProof =
@@ -38,9 +37,4 @@ export async function authenticateMerchant(
 function proofOf(client: Client | undefined, scopes: string[]): MerchantProof {
   if (!client?.merchantId || client.disabledAt) return { ok: false, reason: 'invalid' };
   return { ok: true, caller: { merchantId: client.merchantId, scopes } };
-}
-
-/** The account that a person has become, after whatever merges. */
-export async function survivorOf(deps: IdentityDeps, userId: string): Promise<string> {
-  return (await findSurvivor(deps.db, userId)) ?? userId;
 }

@@ -269,11 +269,12 @@ export async function resealDocuments(
 }
 
 /**
- * `merged_into` always names the account at the end of the chain, so one read is enough. Inside a transaction the
- * account stays as it is until that ends: a merge waits, and then finds what was posted meanwhile.
+ * The account that a person has become, after whatever merges. `merged_into` always names the account at the end of the
+ * chain, so one read is enough. Inside a transaction the account stays as it is until that ends: a merge waits, and then
+ * finds what was posted meanwhile.
  */
-export async function findSurvivor(db: Queryable, id: string): Promise<UserId | undefined> {
-  const row = await db.maybeOne<{ survivor: UserId }>(sql`
+export async function survivorOf(db: Queryable, id: string): Promise<string> {
+  const row = await db.maybeOne<{ survivor: string }>(sql`
     select coalesce(merged_into, user_id) as survivor from identity.users where user_id = ${id} for share`);
-  return row?.survivor;
+  return row?.survivor ?? id;
 }
