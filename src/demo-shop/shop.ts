@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply } from 'fastify';
-import { type FormFields, parseForm } from '../platform/form.ts';
+import { takeForms } from '../platform/bodies.ts';
+import type { FormFields } from '../platform/form.ts';
 import { sendPage } from '../platform/html.tsx';
 import { AccountPage } from './account-page.tsx';
 import { createExperiments } from './experiments.ts';
@@ -28,12 +29,7 @@ export const demoShop: FastifyPluginAsync<ShopOptions> = async (app, options) =>
   const receiver = createWebhookReceiver(merchant, baseUrl);
   const experiments = createExperiments({ partner: options.partner, merchant });
 
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string' },
-    async (_: unknown, body: string) => parseForm(body),
-  );
+  takeForms(app);
   app.setErrorHandler((error, _request, reply) => {
     app.log.warn({ err: error }, 'the demo shop is in trouble');
     const detail = error instanceof Refused ? JSON.stringify(error.answer, null, 2) : String(error);
@@ -170,5 +166,5 @@ function orderOf(visitor: Visitor, paymentId: string | undefined) {
 }
 
 function fieldOf(body: unknown, name: string): string {
-  return (body as FormFields | undefined)?.get(name)?.[0] ?? '';
+  return (body as FormFields).get(name)?.[0] ?? '';
 }

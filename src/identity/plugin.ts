@@ -1,12 +1,5 @@
-import type {
-  FastifyError,
-  FastifyInstance,
-  FastifyPluginAsync,
-  FastifyReply,
-  FastifyRequest,
-} from 'fastify';
-import { takeNoBody } from '../platform/bodies.ts';
-import { parseForm } from '../platform/form.ts';
+import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { takeForms, takeNoBody } from '../platform/bodies.ts';
 import { refusalOf } from '../platform/refusal-of.ts';
 import { ClientGone } from './continue-login.ts';
 import type { IdentityDeps } from './deps.ts';
@@ -73,20 +66,6 @@ export const identityPages: FastifyPluginAsync<IdentityDeps> = async (app, deps)
   await app.register(login, deps);
   await app.register(endSessionRoutes, deps);
 };
-
-function takeForms(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string' },
-    (_: unknown, body: string, done) => done(null, parseForm(body)),
-  );
-  app.addHook('preValidation', (request, _, done) => {
-    // A POST without any body comes without a parser as well.
-    if (request.method === 'POST' && request.body === undefined) request.body = parseForm('');
-    done();
-  });
-}
 
 function answerInOAuthForm(error: FastifyError | OAuthError, request: FastifyRequest, reply: FastifyReply) {
   const { status, code, description, headers } = oauthFormOf(error);

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { parseForm } from './form.ts';
 import { JsonRefused, parseJson } from './json.ts';
 import { commonRefusals, refuserOf } from './problem.ts';
 
@@ -25,5 +26,20 @@ export function takeOptionalJson(app: FastifyInstance): void {
       if (error instanceof JsonRefused) throw refuse('invalid_request', error.message);
       throw error;
     }
+  });
+}
+
+/** For pages and for OAuth, whose calls are forms. */
+export function takeForms(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    (_: unknown, body: string, done) => done(null, parseForm(body)),
+  );
+  app.addHook('preValidation', (request, _, done) => {
+    // A POST without any body comes without a parser as well.
+    if (request.method === 'POST' && request.body === undefined) request.body = parseForm('');
+    done();
   });
 }

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply } from 'fastify';
-import { type FormFields, parseForm } from '../../platform/form.ts';
+import { takeForms } from '../../platform/bodies.ts';
+import type { FormFields } from '../../platform/form.ts';
 import { sendPage } from '../../platform/html.tsx';
 import { formatMoney } from '../domain/money.ts';
 import type { Challenge, SandboxAcs } from './sandbox.ts';
@@ -9,30 +10,21 @@ type Address = { Params: { token: string } };
 
 /** The sandbox's access-control pages, below `CHECKOUT_BASE_URL`: where a challenge sends the browser. */
 export const sandboxAcsRoutes: FastifyPluginAsync<{ acs: SandboxAcs }> = async (app, { acs }) => {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string' },
-    async (_: unknown, body: string) => parseForm(body),
-  );
+  takeForms(app);
   const hidden = { schema: { hide: true } } as const;
 
   app.get<Address>('/sandbox/acs/:token', hidden, async (request, reply) =>
     answer(reply, await acs.find(request.params.token), { wasWrong: false }),
   );
 
-  app.post<Address & { Body: FormFields | undefined }>(
-    '/sandbox/acs/:token',
-    hidden,
-    async (request, reply) => {
-      const { token } = request.params;
-      if (request.body?.get('action')?.[0] === 'cancel') {
-        return answer(reply, await acs.cancel(token), { wasWrong: false });
-      }
-      const code = request.body?.get('code')?.[0] ?? '';
-      return answer(reply, await acs.confirm(token, code.replace(/\s/g, '')), { wasWrong: true });
-    },
-  );
+  app.post<Address & { Body: FormFields }>('/sandbox/acs/:token', hidden, async (request, reply) => {
+    const { token } = request.params;
+    if (request.body.get('action')?.[0] === 'cancel') {
+      return answer(reply, await acs.cancel(token), { wasWrong: false });
+    }
+    const code = request.body.get('code')?.[0] ?? '';
+    return answer(reply, await acs.confirm(token, code.replace(/\s/g, '')), { wasWrong: true });
+  });
 };
 
 /** Once a challenge has ended, refreshing, going back or a second tab lead where the first answer led. */

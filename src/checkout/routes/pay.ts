@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { type FormFields, parseForm } from '../../platform/form.ts';
+import { takeForms } from '../../platform/bodies.ts';
+import type { FormFields } from '../../platform/form.ts';
 import { Refusal } from '../../platform/problem.ts';
 import { refusalOf } from '../../platform/refusal-of.ts';
 import { answerInTime } from '../answer-in-time.ts';
@@ -38,12 +39,7 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     if (refusal.status >= 500) request.log.error({ err: error }, 'a payment page failed');
     return pages.trouble(request, reply.headers(refusal.headers), refusal.status);
   });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string' },
-    async (_: unknown, body: string) => parseForm(body),
-  );
+  takeForms(app);
 
   app.get<Token>('/pay/:token', hidden, async (request, reply) => {
     const visit = await visitOf(deps, request);
@@ -193,7 +189,7 @@ export async function visitOf(
 }
 
 export function fieldsOf(request: FastifyRequest): (name: string) => string {
-  const form = (request.body ?? parseForm('')) as FormFields;
+  const form = request.body as FormFields;
   return (name) => form.get(name)?.[0] ?? '';
 }
 
