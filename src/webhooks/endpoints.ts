@@ -3,6 +3,7 @@ import type { Transaction } from '../platform/db.ts';
 import { checkOutgoingUrl, OutgoingFailed, OutgoingRefused } from '../platform/outgoing.ts';
 import { commonRefusals, refuserOf } from '../platform/problem.ts';
 import { seal } from '../platform/seal.ts';
+import { secretText } from '../platform/standard-webhooks.ts';
 import type { WebhookDeps } from './deps.ts';
 import {
   type DisabledReason,
@@ -15,7 +16,6 @@ import {
 import { eventFilters } from './domain/event-types.ts';
 import { type Owner, ownerKey } from './domain/owner.ts';
 import { hasFailedTooLong } from './domain/retry.ts';
-import { secretText } from './domain/signature.ts';
 import { refuse } from './errors.ts';
 import {
   findEndpoint,

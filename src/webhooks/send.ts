@@ -1,7 +1,7 @@
 import { callOutgoing, OutgoingFailed, OutgoingRefused } from '../platform/outgoing.ts';
 import { unseal } from '../platform/seal.ts';
+import { signedHeaders } from '../platform/standard-webhooks.ts';
 import type { WebhookDeps } from './deps.ts';
-import { signatureOf } from './domain/signature.ts';
 import type { SealedSecrets } from './store/endpoints.ts';
 
 export type Message = {
@@ -25,7 +25,6 @@ export type Answer = {
 /** Signs an event and sends it, once. Only a 2xx is a success; a redirect is not followed. */
 export async function send(deps: WebhookDeps, message: Message): Promise<Answer> {
   const at = deps.now();
-  const timestamp = String(Math.floor(at.getTime() / 1000));
   const { eventId: id, body } = message;
   const begun = performance.now();
   const durationMs = () => Math.round(performance.now() - begun);
@@ -37,9 +36,7 @@ export async function send(deps: WebhookDeps, message: Message): Promise<Answer>
         headers: {
           'content-type': 'application/json',
           'user-agent': deps.userAgent,
-          'webhook-id': id,
-          'webhook-timestamp': timestamp,
-          'webhook-signature': signatureOf({ id, timestamp, body }, liveSecrets(deps, message, at)),
+          ...signedHeaders({ id, at, body }, liveSecrets(deps, message, at)),
         },
         body,
       },

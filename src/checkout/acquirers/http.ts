@@ -1,10 +1,11 @@
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseJson } from '../../platform/json.ts';
 import type { Logger } from '../../platform/log.ts';
 import { lookUpBySystem } from '../../platform/name-lookup.ts';
 import { callOutgoing, OutgoingFailed, OutgoingRefused, type Resolve } from '../../platform/outgoing.ts';
+import { keyOfText, signedHeaders } from '../../platform/standard-webhooks.ts';
 import {
   type Acquirer,
   type AuthorizeCall,
@@ -128,7 +129,9 @@ export function createHttpAcquirer(options: HttpAcquirerOptions): Acquirer {
     answers: { success: Schema; clientError: Final },
   ): Promise<Heard<Static<Schema> | Static<Final>>> {
     const body = JSON.stringify(call);
-    const headers = { 'content-type': 'application/json', ...signature(secret, now(), body) };
+    // Each request has an id of its own.
+    const signed = signedHeaders({ id: randomUUID(), at: now(), body }, [keyOfText(secret)]);
+    const headers = { 'content-type': 'application/json', ...signed };
     let heard: Heard<Static<Schema> | Static<Final>>;
     try {
       const request = { method: 'POST', url: `${base}/${call.call}`, headers, body } as const;
@@ -229,15 +232,6 @@ function moneyJson(money: Money): MoneyJson {
 
 function subject({ reference, merchantId }: Inquiry): Inquiry {
   return { reference, merchantId };
-}
-
-/** The headers of Standard Webhooks; the key is the secret as it stands, in UTF-8. Each request has an id of its own. */
-function signature(secret: string, at: Date, body: string): Record<string, string> {
-  const id = randomUUID();
-  const timestamp = Math.floor(at.getTime() / 1000).toString();
-  const key = Buffer.from(secret, 'utf8');
-  const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`, 'utf8').digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${mac}` };
 }
 
 function read<Schema extends TSchema, Final extends TSchema>(

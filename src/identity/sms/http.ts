@@ -1,6 +1,7 @@
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { lookUpBySystem } from '../../platform/name-lookup.ts';
 import { callOutgoing, OutgoingFailed, OutgoingRefused } from '../../platform/outgoing.ts';
+import { keyOfText, signedHeaders } from '../../platform/standard-webhooks.ts';
 import { type SmsConfig, SmsFailed, type SmsSender } from './sender.ts';
 
 /**
@@ -16,7 +17,9 @@ export function createHttpSender(config: Extract<SmsConfig, { kind: 'http' }>): 
     async send(phone, text) {
       const id = randomUUID();
       const body = JSON.stringify({ to: phone, text, id });
-      const headers = { 'content-type': 'application/json', ...signature(config.secret, id, body) };
+      // Who has recorded a request cannot make the gateway send its text again.
+      const signed = signedHeaders({ id, at: new Date(), body }, [keyOfText(config.secret)]);
+      const headers = { 'content-type': 'application/json', ...signed };
       const request = { method: 'POST', url: config.url, headers, body } as const;
 
       const { status } = await callOutgoing(request, policy, lookUpBySystem).catch(failed);
@@ -25,19 +28,6 @@ export function createHttpSender(config: Extract<SmsConfig, { kind: 'http' }>): 
     },
     async close() {},
   };
-}
-
-/**
- * The headers of Standard Webhooks. The key is the secret as it stands, in UTF-8: nothing is trimmed, and no
- * prefix or base64 is taken off. A receiver that uses the library `standardwebhooks` therefore gives it `whsec_`
- * followed by the base64 of those bytes. The signature holds for one id, one second and one body, so that a
- * gateway which remembers ids and refuses old times cannot be made to send a text again.
- */
-function signature(secret: string, id: string, body: string): Record<string, string> {
-  const timestamp = Math.floor(Date.now() / 1000).toString();
-  const key = Buffer.from(secret, 'utf8');
-  const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`, 'utf8').digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${mac}` };
 }
 
 function failed(error: unknown): never {
