@@ -94,3 +94,23 @@ export const problems = Object.fromEntries(
     { description, content: { 'application/problem+json': { schema: ProblemJson } } },
   ]),
 );
+
+/** How a merchant's program proves itself. */
+export const merchantSecurity = [{ bearer: [] }, { clientBasic: [] }];
+
+export const IdParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
+
+export const TimeJson = Type.String({ format: 'date-time' });
+
+export function nullable<T extends Type.TSchema>(type: T) {
+  return Type.Union([type, Type.Null()]);
+}
+
+/** Free text. PostgreSQL holds neither NUL nor half a character, so neither is taken. */
+export function textJson(bounds: { minLength?: number; maxLength: number }) {
+  return Type.String({
+    ...bounds,
+    pattern: '^[^\\u0000\\ud800-\\udfff]*$',
+    description: 'Text of whole characters, without NUL',
+  });
+}

@@ -1,13 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { problems } from '../../platform/openapi.ts';
+import { IdParams, merchantSecurity, problems } from '../../platform/openapi.ts';
 import { uuid7Form } from '../../platform/uuid7.ts';
 import { cancelPayment } from '../cancel.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
-import { PaymentJson } from './json.ts';
-import { IdParams, KeyHeaders, merchantSecurity } from './openapi-parts.ts';
+import { KeyHeaders, PaymentJson } from './json.ts';
 
 const schema = {
   summary: 'Cancel a payment',

@@ -1,6 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { bodyMayBeLeftOut, leftOutIsEmpty, problems } from '../../platform/openapi.ts';
+import {
+  bodyMayBeLeftOut,
+  IdParams,
+  leftOutIsEmpty,
+  merchantSecurity,
+  problems,
+} from '../../platform/openapi.ts';
 import { uuid7Form } from '../../platform/uuid7.ts';
 import { capturePayment } from '../capture.ts';
 import type { CheckoutDeps } from '../deps.ts';
@@ -8,8 +14,7 @@ import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
 import { partOf } from './amounts.ts';
-import { MoneyJson, PaymentJson } from './json.ts';
-import { IdParams, KeyHeaders, merchantSecurity } from './openapi-parts.ts';
+import { KeyHeaders, MoneyJson, PaymentJson } from './json.ts';
 
 const schema = {
   summary: 'Capture an authorised payment',

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { languages } from '../../platform/languages.ts';
-import { problems } from '../../platform/openapi.ts';
+import { merchantSecurity, problems, textJson } from '../../platform/openapi.ts';
 import { Refusal } from '../../platform/problem.ts';
 import { currentPayment } from '../cancel.ts';
 import type { CheckoutDeps } from '../deps.ts';
@@ -14,8 +14,7 @@ import { paymentAnswer, paymentJson } from '../present.ts';
 import { insertPaymentOnce, keyInUse } from '../store/idempotency.ts';
 import type { Merchant } from '../store/merchants.ts';
 import { moneyOf } from './amounts.ts';
-import { MetadataJson, MoneyJson, PaymentJson, textJson } from './json.ts';
-import { KeyHeaders, merchantSecurity } from './openapi-parts.ts';
+import { KeyHeaders, MetadataJson, MoneyJson, PaymentJson } from './json.ts';
 
 const schema = {
   summary: 'Create a payment',

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { merchantSecurity, problems, textJson } from '../../platform/openapi.ts';
 import { uuid7Form } from '../../platform/uuid7.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
@@ -8,8 +8,7 @@ import { refuse } from '../errors.ts';
 import { answerOnce, callOf, idempotencyKeyOf } from '../idempotency.ts';
 import { createRefund } from '../refund.ts';
 import { partOf } from './amounts.ts';
-import { MetadataJson, MoneyJson, RefundJson, textJson } from './json.ts';
-import { KeyHeaders, merchantSecurity } from './openapi-parts.ts';
+import { KeyHeaders, MetadataJson, MoneyJson, RefundJson } from './json.ts';
 
 const schema = {
   summary: 'Refund a payment',

@@ -1,7 +1,16 @@
 import { Type } from 'typebox';
+import { nullable, TimeJson, textJson } from '../../platform/openapi.ts';
 
-const nullable = <T extends Type.TSchema>(type: T) => Type.Union([type, Type.Null()]);
-const Time = Type.String({ format: 'date-time' });
+/** For the documentation: the handler checks it before the body is looked at, and says what is wrong in its own words. */
+export const KeyHeaders = Type.Object({
+  'x-idempotency-key': Type.Optional(
+    Type.String({
+      description:
+        'Required. Chosen by you, one for each thing you want done: 1 to 255 visible ASCII characters',
+      examples: ['6f1c0a3e-2b7d-4c58-9a51-0d3f6b7e8c90'],
+    }),
+  ),
+});
 
 /** The digits are checked once the currency is known. */
 export const MoneyJson = Type.Object(
@@ -18,15 +27,6 @@ export const MoneyJson = Type.Object(
   },
   { additionalProperties: false, examples: [{ value: '100.00', currency: 'AZN' }] },
 );
-
-/** Free text. PostgreSQL holds neither NUL nor half a character, so neither is taken. */
-export function textJson(bounds: { minLength?: number; maxLength: number }) {
-  return Type.String({
-    ...bounds,
-    pattern: '^[^\\u0000\\ud800-\\udfff]*$',
-    description: 'Text of whole characters, without NUL',
-  });
-}
 
 export const MetadataJson = Type.Record(
   Type.String({ pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]{1,32}$' }),
@@ -54,16 +54,18 @@ export const PaymentJson = Type.Object({
   }),
   paymentMethod: nullable(Type.Object({ type: Type.String() }, { additionalProperties: true })),
   authorization: nullable(Type.Object({}, { additionalProperties: true })),
-  lastAttempt: nullable(Type.Object({ status: Type.String(), reason: nullable(Type.String()), at: Time })),
+  lastAttempt: nullable(
+    Type.Object({ status: Type.String(), reason: nullable(Type.String()), at: TimeJson }),
+  ),
   cancellationDetails: nullable(Type.Object({ party: Type.String(), reason: Type.String() })),
   description: nullable(Type.String()),
   merchantOrderId: nullable(Type.String()),
   metadata: Type.Record(Type.String(), Type.String()),
-  createdAt: Time,
-  expiresAt: Time,
-  authorizedAt: nullable(Time),
-  capturedAt: nullable(Time),
-  canceledAt: nullable(Time),
+  createdAt: TimeJson,
+  expiresAt: TimeJson,
+  authorizedAt: nullable(TimeJson),
+  capturedAt: nullable(TimeJson),
+  canceledAt: nullable(TimeJson),
   test: Type.Boolean(),
   version: Type.Integer(),
 });
@@ -80,8 +82,8 @@ export const RefundJson = Type.Object({
   metadata: Type.Record(Type.String(), Type.String()),
   cancellationDetails: nullable(Type.Object({ party: Type.String(), reason: Type.String() })),
   authorization: nullable(Type.Object({ rrn: nullable(Type.String()) })),
-  createdAt: Time,
-  settledAt: nullable(Time),
+  createdAt: TimeJson,
+  settledAt: nullable(TimeJson),
   test: Type.Boolean(),
   version: Type.Integer(),
 });
@@ -91,7 +93,7 @@ export const EventJson = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     type: Type.String(),
-    timestamp: Time,
+    timestamp: TimeJson,
     apiVersion: Type.String(),
     merchantId: Type.String(),
     test: Type.Boolean(),

@@ -1,11 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { merchantSecurity, problems } from '../../platform/openapi.ts';
 import { idFilter, PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import { listEvents } from '../store/events.ts';
 import { EventJson } from './json.ts';
-import { merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   summary: 'List events, newest first',

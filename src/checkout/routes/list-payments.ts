@@ -1,13 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { merchantSecurity, problems, textJson } from '../../platform/openapi.ts';
 import { PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import { paymentJson } from '../present.ts';
 import { listPayments } from '../store/payments.ts';
-import { PaymentJson, textJson } from './json.ts';
-import { merchantSecurity } from './openapi-parts.ts';
+import { PaymentJson } from './json.ts';
 
 const schema = {
   summary: 'List payments, newest first',

@@ -1,14 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { merchantSecurity, problems, textJson } from '../../platform/openapi.ts';
 import { idFilter, PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { PaymentId } from '../domain/payment.ts';
 import type { RefundId } from '../domain/refund.ts';
 import { refundJson } from '../present.ts';
 import { listRefunds } from '../store/refunds.ts';
-import { RefundJson, textJson } from './json.ts';
-import { merchantSecurity } from './openapi-parts.ts';
+import { RefundJson } from './json.ts';
 
 const schema = {
   summary: 'List refunds, newest first',

@@ -1,10 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { merchantSecurity, problems } from '../../platform/openapi.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import { formatMoney } from '../domain/money.ts';
 import { listBalances } from '../store/ledger.ts';
-import { merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Read the balance',

@@ -1,11 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { problems } from '../../platform/openapi.ts';
+import { IdParams, merchantSecurity, problems } from '../../platform/openapi.ts';
 import { uuid7Form } from '../../platform/uuid7.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import { refuse } from '../errors.ts';
 import { findEventPayload } from '../store/events.ts';
 import { EventJson } from './json.ts';
-import { IdParams, merchantSecurity } from './openapi-parts.ts';
 
 const schema = {
   summary: 'Read an event',

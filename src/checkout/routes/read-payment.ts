@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { problems } from '../../platform/openapi.ts';
+import { IdParams, merchantSecurity, problems } from '../../platform/openapi.ts';
 import { uuid7Form } from '../../platform/uuid7.ts';
 import { currentPayment } from '../cancel.ts';
 import type { CheckoutDeps } from '../deps.ts';
@@ -7,8 +7,7 @@ import type { PaymentId } from '../domain/payment.ts';
 import { refuse } from '../errors.ts';
 import { idempotencyKeyOf } from '../idempotency.ts';
 import { paymentJson } from '../present.ts';
-import { PaymentJson } from './json.ts';
-import { IdParams, KeyHeaders, merchantSecurity } from './openapi-parts.ts';
+import { KeyHeaders, PaymentJson } from './json.ts';
 
 const schema = {
   tags: ['Payments'],

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { problems } from '../../platform/openapi.ts';
+import { IdParams, merchantSecurity, problems } from '../../platform/openapi.ts';
 import { uuid7Form } from '../../platform/uuid7.ts';
 import type { CheckoutDeps } from '../deps.ts';
 import type { RefundId } from '../domain/refund.ts';
@@ -7,8 +7,7 @@ import { refuse } from '../errors.ts';
 import { idempotencyKeyOf } from '../idempotency.ts';
 import { refundJson } from '../present.ts';
 import { findRefund } from '../store/refunds.ts';
-import { RefundJson } from './json.ts';
-import { IdParams, KeyHeaders, merchantSecurity } from './openapi-parts.ts';
+import { KeyHeaders, RefundJson } from './json.ts';
 
 const schema = {
   tags: ['Refunds'],

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
+import { nullable, TimeJson } from '../../platform/openapi.ts';
 import { bearerOf } from '../bearer.ts';
 import type { IdentityDeps } from '../deps.ts';
 import { emptyProfile, genders, type User, verificationStatuses } from '../domain/user.ts';
@@ -7,7 +8,6 @@ import { invalidToken } from '../errors.ts';
 import { findTokenHolder } from '../store/token-holder.ts';
 import { bearerResponses, bearerSecurity } from './openapi-parts.ts';
 
-const nullable = <T extends Type.TSchema>(type: T) => Type.Union([type, Type.Null()]);
 const Coded = (description: string) =>
   Type.Object({ id: Type.Integer(), value: Type.String() }, { description });
 
@@ -27,7 +27,7 @@ const Profile = Type.Object(
     active: Type.Boolean(),
     verificationStatus: Coded('1 NOT_VERIFIED, 2 IN_REVIEW, 3 VERIFIED, 4 REJECTED'),
     gender: Coded('ISO/IEC 5218: 0 UNKNOWN, 1 MALE, 2 FEMALE, 9 NOT_APPLICABLE'),
-    createdAt: Type.String({ format: 'date-time' }),
+    createdAt: TimeJson,
   },
   {
     examples: [

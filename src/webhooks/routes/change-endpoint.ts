@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { IdParams, merchantSecurity, problems } from '../../platform/openapi.ts';
 import { changeEndpoint } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { endpointJson } from '../present.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
-import { DescriptionJson, EndpointJson, EventsJson, IdParams, merchantSecurity, UrlJson } from './json.ts';
+import { DescriptionJson, EndpointJson, EventsJson, UrlJson } from './json.ts';
 
 const schema = {
   summary: 'Change a webhook endpoint',

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { merchantSecurity, problems } from '../../platform/openapi.ts';
 import { createEndpoint } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { endpointJson } from '../present.ts';
 import { callerOf } from './caller.ts';
-import { DescriptionJson, EndpointWithSecretJson, EventsJson, merchantSecurity, UrlJson } from './json.ts';
+import { DescriptionJson, EndpointWithSecretJson, EventsJson, UrlJson } from './json.ts';
 
 const schema = {
   summary: 'Create a webhook endpoint',

@@ -1,10 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { IdParams, merchantSecurity, problems } from '../../platform/openapi.ts';
 import { deleteEndpoint } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
-import { IdParams, merchantSecurity } from './json.ts';
 
 const schema = {
   summary: 'Delete a webhook endpoint',

@@ -1,10 +1,5 @@
 import { Type } from 'typebox';
-
-export const merchantSecurity = [{ bearer: [] }, { clientBasic: [] }];
-export const IdParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
-
-const nullable = <T extends Type.TSchema>(type: T) => Type.Union([type, Type.Null()]);
-const Time = Type.String({ format: 'date-time' });
+import { nullable, TimeJson, textJson } from '../../platform/openapi.ts';
 
 /** Where the events go. What a URL parser would drop or turn round on the way is refused. */
 export const UrlJson = Type.String({
@@ -18,13 +13,7 @@ export const EventsJson = Type.Array(Type.String({ maxLength: 64 }), {
   maxItems: 20,
   description: 'Types of events, `payment.*`, `refund.*`, or `*` for all',
 });
-export const DescriptionJson = nullable(
-  Type.String({
-    maxLength: 128,
-    pattern: '^[^\\u0000\\ud800-\\udfff]*$',
-    description: 'Text of whole characters, without NUL',
-  }),
-);
+export const DescriptionJson = nullable(textJson({ maxLength: 128 }));
 
 const endpointFields = {
   id: Type.String({ format: 'uuid' }),
@@ -38,12 +27,12 @@ const endpointFields = {
       description: 'gone: the receiver answered 410; failing: nothing was taken for three days',
     }),
   ),
-  disabledAt: nullable(Time),
+  disabledAt: nullable(TimeJson),
   failingSince: nullable(
     Type.String({ format: 'date-time', description: 'The first failure since the last success' }),
   ),
-  previousSecretExpiresAt: nullable(Time),
-  createdAt: Time,
+  previousSecretExpiresAt: nullable(TimeJson),
+  createdAt: TimeJson,
 };
 
 const endpointExample = {
@@ -74,13 +63,13 @@ export const DeliveryJson = Type.Object(
     eventId: Type.String({ format: 'uuid' }),
     type: Type.String(),
     attempt: Type.Integer(),
-    at: Time,
+    at: TimeJson,
     result: Type.String({ enum: ['delivered', 'failed', 'given_up'] }),
     responseStatus: nullable(Type.Integer()),
     responseBody: nullable(Type.String({ description: 'The first kilobyte' })),
     durationMs: Type.Integer(),
     detail: nullable(Type.String()),
-    nextAttemptAt: nullable(Time),
+    nextAttemptAt: nullable(TimeJson),
   },
   {
     examples: [

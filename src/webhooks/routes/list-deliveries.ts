@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { IdParams, merchantSecurity, problems } from '../../platform/openapi.ts';
 import { idFilter, PageJson, PageQuery, pageJson, pageOf } from '../../platform/paging.ts';
 import { listDeliveries } from '../list-deliveries.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { deliveryJson } from '../present.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
-import { DeliveryJson, IdParams, merchantSecurity } from './json.ts';
+import { DeliveryJson } from './json.ts';
 
 const schema = {
   summary: 'List the deliveries to a webhook endpoint, newest first',

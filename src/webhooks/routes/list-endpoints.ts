@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { merchantSecurity, problems } from '../../platform/openapi.ts';
 import { listEndpoints } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { endpointJson } from '../present.ts';
 import { callerOf } from './caller.ts';
-import { EndpointJson, merchantSecurity } from './json.ts';
+import { EndpointJson } from './json.ts';
 
 const schema = {
   summary: 'List webhook endpoints, oldest first',

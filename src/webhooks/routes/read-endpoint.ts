@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { problems } from '../../platform/openapi.ts';
+import { IdParams, merchantSecurity, problems } from '../../platform/openapi.ts';
 import { readEndpoint } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { endpointJson } from '../present.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
-import { EndpointJson, IdParams, merchantSecurity } from './json.ts';
+import { EndpointJson } from './json.ts';
 
 const schema = {
   summary: 'Read a webhook endpoint',

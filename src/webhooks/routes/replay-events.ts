@@ -1,13 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { problems } from '../../platform/openapi.ts';
+import { IdParams, merchantSecurity, problems } from '../../platform/openapi.ts';
 import { commonRefusals, refuserOf } from '../../platform/problem.ts';
 import { uuid7Form } from '../../platform/uuid7.ts';
 import { refuse as refuseReplay } from '../errors.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { type ReplayWish, replay } from '../replay.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
-import { IdParams, merchantSecurity } from './json.ts';
 
 const refuse = refuserOf(commonRefusals);
 

@@ -1,11 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { bodyMayBeLeftOut, leftOutIsEmpty, problems } from '../../platform/openapi.ts';
+import {
+  bodyMayBeLeftOut,
+  IdParams,
+  leftOutIsEmpty,
+  merchantSecurity,
+  problems,
+} from '../../platform/openapi.ts';
 import { rotateSecret } from '../endpoints.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { endpointJson } from '../present.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
-import { EndpointWithSecretJson, IdParams, merchantSecurity } from './json.ts';
+import { EndpointWithSecretJson } from './json.ts';
 
 const schema = {
   summary: 'Give a webhook endpoint a new secret',

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { problems } from '../../platform/openapi.ts';
+import { IdParams, merchantSecurity, problems } from '../../platform/openapi.ts';
 import type { WebhookRouteDeps } from '../plugin.ts';
 import { deliveryJson } from '../present.ts';
 import { sendTest } from '../send-test.ts';
 import { callerOf, endpointIdOf } from './caller.ts';
-import { DeliveryJson, IdParams, merchantSecurity } from './json.ts';
+import { DeliveryJson } from './json.ts';
 
 const schema = {
   summary: 'Send a test event',
