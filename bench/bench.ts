@@ -12,7 +12,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { bundle } from '../scripts/bundle.js';
-import { packageRoot } from '../src/app.ts';
+import { packageRoot } from '../src/package.ts';
 import { compare, type Pace, type Row } from './compare.ts';
 import { startDatabase } from './database.ts';
 import { type GrowthRow, grow } from './grow.ts';

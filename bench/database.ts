@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { packageRoot } from '../src/app.ts';
+import { packageRoot } from '../src/package.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts';
 import { migrate, readMigrations } from '../src/platform/migrate.ts';
 import { loadParties } from './load-rows.ts';

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { packageRoot } from '../src/app.ts';
+import { packageRoot } from '../src/package.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { formsOf } from '../test/support/partner.ts';
 import { ask, Connection, formRequest, requestText } from './driver.ts';

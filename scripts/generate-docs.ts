@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { allRefusals, packageRoot } from '../src/app.ts';
+import { allRefusals } from '../src/app.ts';
 import { shown } from '../src/cli/command.ts';
 import { buildProgram } from '../src/cli/program.ts';
 import { shortJson } from '../src/cli/text.ts';
+import { packageRoot } from '../src/package.ts';
 import { isRetryable } from '../src/platform/problem.ts';
 import { settings } from '../src/setting-table.ts';
 

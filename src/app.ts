@@ -19,7 +19,7 @@ import type { SmsSender } from './identity/sms/sender.ts';
 import { survivorOf } from './identity/store/users.ts';
 import { type Merge, mergeUsers } from './identity/users.ts';
 import { LandingPage } from './landing-page.tsx';
-import { packageRoot, version } from './package.ts';
+import { version } from './package.ts';
 import type { Database } from './platform/db.ts';
 import { type HealthDeps, health } from './platform/health.ts';
 import { sendPage } from './platform/html.tsx';
@@ -58,8 +58,6 @@ export type Areas = {
   jobs: Job[];
   close(): Promise<void>;
 };
-
-export { packageRoot, version };
 
 /** Every code a problem document can carry; `docs/errors.md` is written from it. */
 export const allRefusals = {

@@ -1,9 +1,10 @@
 import cluster from 'node:cluster';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AppDeps, buildAdminApp, buildApp, openAreas, packageRoot, seedDemo, version } from './app.ts';
+import { type AppDeps, buildAdminApp, buildApp, openAreas, seedDemo } from './app.ts';
 import { type Config, environment, loadConfig } from './config.ts';
 import { demoCredentials } from './demo.ts';
+import { packageRoot, version } from './package.ts';
 import { type Database, openDatabase } from './platform/db.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './platform/embedded-postgres.ts';
 import { startJobs } from './platform/jobs.ts';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 import { generatedFiles } from '../scripts/generate-docs.ts';
-import { packageRoot } from '../src/app.ts';
+import { packageRoot } from '../src/package.ts';
 
 const root = new URL('.', packageRoot).pathname;
 const sources = filesUnder('src').filter((file) => /\.tsx?$/.test(file));

@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { buildApp, openAreas, packageRoot, seedDemo } from '../../src/app.ts';
+import { buildApp, openAreas, seedDemo } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
+import { packageRoot } from '../../src/package.ts';
 import { openDatabase } from '../../src/platform/db.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { OperatorRefusal } from '../platform/operator-refusal.ts';
-import { listOwners } from '../webhook-owners.ts';
 import type { WebhookDeps } from '../webhooks/deps.ts';
 import type { Endpoint } from '../webhooks/domain/endpoint.ts';
 import { type Owner, ownerKey } from '../webhooks/domain/owner.ts';
@@ -14,6 +13,7 @@ import {
   rotateSecret,
 } from '../webhooks/endpoints.ts';
 import { endpointJson } from '../webhooks/present.ts';
+import { listOwners } from '../webhooks/store/endpoints.ts';
 import { visibleText, words } from './arguments.ts';
 import { type Answer, addChanging, addReading } from './command.ts';
 import { record, table } from './text.ts';

@@ -5,7 +5,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { packageRoot } from '../../src/app.ts';
+import { packageRoot } from '../../src/package.ts';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { query } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';

@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import pg from 'pg';
-import { packageRoot } from '../../src/app.ts';
 import { payByWallet } from '../../src/checkout/attempt.ts';
 import { feeOf, type Money } from '../../src/checkout/domain/money.ts';
 import type { Paid, Payment, PaymentId } from '../../src/checkout/domain/payment.ts';
@@ -25,6 +24,7 @@ import {
 import type { Refund } from '../../src/checkout/domain/refund.ts';
 import { post } from '../../src/checkout/store/ledger.ts';
 import { type Invariant, verifyLedger } from '../../src/checkout/verify-ledger.ts';
+import { packageRoot } from '../../src/package.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { testDatabaseUrl } from '../support/database.ts';
 import { lesserRole } from '../support/lesser-role.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { packageRoot } from '../../src/app.ts';
 import { shown } from '../../src/cli/command.ts';
+import { packageRoot } from '../../src/package.ts';
 import { argumentsOf, leaves, tollgate } from '../support/command-line.ts';
 
 const all = leaves();

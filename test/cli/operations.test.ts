@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { hostname, userInfo } from 'node:os';
 import { test } from 'node:test';
-import { packageRoot } from '../../src/app.ts';
+import { packageRoot } from '../../src/package.ts';
 import { sql } from '../../src/platform/db.ts';
 import { replacingAcquirer } from '../support/acquirer.ts';
 import { startTestApp } from '../support/app.ts';

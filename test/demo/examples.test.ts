@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
-import { packageRoot } from '../../src/app.ts';
+import { packageRoot } from '../../src/package.ts';
 import { startBrowser } from '../support/browser.ts';
 import { testDatabaseUrl } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';

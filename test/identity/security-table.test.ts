@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { packageRoot } from '../../src/app.ts';
+import { packageRoot } from '../../src/package.ts';
 
 const rows = readFileSync(new URL('docs/security.md', packageRoot), 'utf8')
   .split('\n')

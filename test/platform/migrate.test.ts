@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { packageRoot } from '../../src/app.ts';
+import { packageRoot } from '../../src/package.ts';
 import { type Database, openDatabase, sql } from '../../src/platform/db.ts';
 import { addJob, startJobs } from '../../src/platform/jobs.ts';
 import { createLogger } from '../../src/platform/log.ts';

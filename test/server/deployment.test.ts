@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { packageRoot } from '../../src/app.ts';
+import { packageRoot } from '../../src/package.ts';
 import { temporaryFolder } from '../support/server.ts';
 
 const root = new URL('.', packageRoot).pathname;

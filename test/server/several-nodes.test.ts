@@ -4,7 +4,7 @@ import { get as startGet, request as startRequest } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { packageRoot } from '../../src/app.ts';
+import { packageRoot } from '../../src/package.ts';
 import { readMigrations } from '../../src/platform/migrate.ts';
 import { testDatabaseUrl } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';

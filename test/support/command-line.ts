@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { packageRoot } from '../../src/app.ts';
 import { shown } from '../../src/cli/command.ts';
 import { buildProgram } from '../../src/cli/program.ts';
+import { packageRoot } from '../../src/package.ts';
 import { type Database, sql } from '../../src/platform/db.ts';
 
 export type Outcome = { code: number | null; stdout: string; stderr: string };

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { packageRoot } from '../../src/app.ts';
+import { packageRoot } from '../../src/package.ts';
 import { eventTypes } from '../../src/webhooks/domain/event-types.ts';
 import { startTestApp } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';

@@ -41,6 +41,13 @@ export async function insertEndpoint(
   return inserted === 1;
 }
 
+/** Everybody who has an endpoint. */
+export async function listOwners(db: Queryable): Promise<Owner[]> {
+  const rows = await db.many<{ owner: string }>(sql`
+    select distinct owner from webhooks.endpoints order by owner`);
+  return rows.map((row) => ownerOf(row.owner));
+}
+
 /** Oldest first. */
 export async function listEndpoints(db: Queryable, owner: Owner): Promise<Endpoint[]> {
   const rows = await db.many<EndpointRow>(sql`
