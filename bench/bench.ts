@@ -1,7 +1,7 @@
 /**
  * What a request costs, beside others who do the same and beside what nobody can beat. docs/performance.md says how.
  *
- *   npm run bench                      everything, several minutes
+ *   npm run bench                      everything, a quarter of an hour
  *   npm run bench -- --quick           the comparison alone, within a minute
  *   npm run bench -- --compare         the comparison alone, at length
  *   npm run bench -- --grow            only how the cost grows with the tables

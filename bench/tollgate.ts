@@ -32,7 +32,7 @@ const credentials = { client_id: partner.clientId, client_secret: partner.client
 const tokenPath = '/api/v2/openid-connect/token';
 
 /** People whose number logs in with the fixed code: one for each connection. */
-export const loginPeople = Array.from({ length: connectionCount }, (_, at) => at);
+const loginPeople = Array.from({ length: connectionCount }, (_, at) => at);
 
 export async function startTollgate(
   databaseUrl: string,

@@ -9,7 +9,7 @@ import { type OpenApi, type Operation, operationsOf } from './document.ts';
 import { twists } from './hostile.ts';
 import { pageOperations } from './pages.ts';
 import { type Answer, curlOf, type Parts, type Request, requestOf, send } from './request.ts';
-import { createWorld } from './world.ts';
+import { createWorld, type World } from './world.ts';
 
 export type Finding = { about: string; fault: string; times: number; repeat: string; answer: string };
 export type Count = { valid: number; broken: number; hostile: number; answers: Record<string, number> };
@@ -104,8 +104,6 @@ function countAnswer(count: Count | undefined, answer: Answer) {
   const kind = `${Math.floor(answer.status / 100)}xx`;
   if (count) count.answers[kind] = (count.answers[kind] ?? 0) + 1;
 }
-
-type World = Awaited<ReturnType<typeof createWorld>>;
 
 function batchesOf(
   operation: Operation,

@@ -149,7 +149,7 @@ const indexSchema = {
   },
 };
 
-/** The whole service as one Fastify instance: the only place that knows both areas. */
+/** The whole service as one Fastify instance: where the areas meet. */
 export async function buildApp(deps: AppDeps): Promise<HttpServer> {
   const { server } = deps.config;
   const { urls } = server;

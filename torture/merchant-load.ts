@@ -127,7 +127,7 @@ function cardFor(random: Random): string {
 }
 
 /** What is read is told as well: nobody may hear otherwise afterwards. */
-export async function readPayment({ driver }: Pick<Worker, 'driver'>, id: string): Promise<Told | undefined> {
+async function readPayment({ driver }: Pick<Worker, 'driver'>, id: string): Promise<Told | undefined> {
   return readObject(driver, `/v1/payments/${id}`);
 }
 

@@ -17,7 +17,7 @@ export type MerchantDeps = { db: Database; now: () => Date };
 type Named = { merchantId: string; actor: string };
 
 /** A value that a merchant or a terminal cannot have. */
-export class MerchantRefused extends OperatorRefusal {
+class MerchantRefused extends OperatorRefusal {
   override readonly name = 'MerchantRefused';
   readonly faults: MerchantFault[];
 

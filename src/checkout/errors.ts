@@ -44,7 +44,6 @@ export const checkoutRefusals = {
   ],
 } as const satisfies RefusalTable;
 
-export type CheckoutRefusalCode = keyof typeof checkoutRefusals;
 export const refuse = refuserOf(checkoutRefusals);
 
 /** What the API says for what the domain refuses. */

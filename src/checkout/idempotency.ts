@@ -51,7 +51,7 @@ function sorted(value: unknown): unknown {
 }
 
 /** What happened under this key before; a key that was used for something else is refused. */
-export async function findFormer(deps: CheckoutDeps, call: Call): Promise<Former | undefined> {
+async function findFormer(deps: CheckoutDeps, call: Call): Promise<Former | undefined> {
   const answer = await findAnswer(deps.db, call, deps.now());
   if (answer) {
     refuseOther(call, answer);
@@ -99,11 +99,11 @@ export async function keepAnswer(
 }
 
 /** A refusal by a rule of the domain is the answer to this key for as long as answers are kept. */
-export function isRemembered(refusal: Refusal): boolean {
+function isRemembered(refusal: Refusal): boolean {
   return (refusal.status === 409 || refusal.status === 422) && !refusal.code.startsWith('idempotency_key');
 }
 
-export function problemAnswer(deps: CheckoutDeps, request: FastifyRequest, refusal: Refusal): Answer {
+function problemAnswer(deps: CheckoutDeps, request: FastifyRequest, refusal: Refusal): Answer {
   const problem = problemOf(refusal, { baseUrl: deps.baseUrl, requestId: request.id });
   return { status: refusal.status, body: JSON.stringify(problem) };
 }

@@ -5,14 +5,14 @@ import { type Payment, type PaymentId, refundableOf } from './domain/payment.ts'
 import type { Refund } from './domain/refund.ts';
 import type { Answer } from './idempotency.ts';
 
-export function moneyJson(money: Money) {
+function moneyJson(money: Money) {
   return { value: formatMoney(money), currency: money.currency };
 }
 
 /** What the address of a payment page is made of. */
 export type PageDeps = Pick<CheckoutDeps, 'checkoutUrl' | 'confirmationKey'>;
 
-export function confirmationUrl(deps: PageDeps, payment: { merchantId: string; id: PaymentId }): string {
+function confirmationUrl(deps: PageDeps, payment: { merchantId: string; id: PaymentId }): string {
   return `${deps.checkoutUrl}/pay/${confirmationToken(deps.confirmationKey, payment)}`;
 }
 

@@ -12,7 +12,7 @@ export type VerifyOptions = {
 };
 
 /** Of each invariant; a ledger with more is as broken, and the rest would only fill the memory. */
-export const mostBreachesEach = 100;
+const mostBreachesEach = 100;
 
 /**
  * Checks everything that must hold between the ledger and what it is about, on one snapshot, while the service goes

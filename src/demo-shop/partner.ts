@@ -148,5 +148,3 @@ export function createPartner(options: PartnerOptions) {
     },
   };
 }
-
-export type Partner = ReturnType<typeof createPartner>;

@@ -72,5 +72,3 @@ export function createWebhookReceiver(merchant: Merchant, baseUrl: string) {
     if (oldest !== undefined && received.size > mostKept) received.delete(oldest);
   }
 }
-
-export type WebhookReceiver = ReturnType<typeof createWebhookReceiver>;

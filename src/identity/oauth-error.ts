@@ -1,4 +1,4 @@
-export const oauthErrors = {
+const oauthErrors = {
   invalid_request: [400, 'A parameter is missing, repeated or malformed.'],
   invalid_client: [401, 'The client is unknown, switched off, or its secret is wrong.'],
   invalid_grant: [

@@ -151,7 +151,7 @@ export async function readIdTokenHint(issuer: Issuer, token: string): Promise<Id
   return { userId: sub, sid, clientId: aud };
 }
 
-export function isCurrent(claims: Claims, now: Date): boolean {
+function isCurrent(claims: Claims, now: Date): boolean {
   const at = seconds(now);
   return (
     typeof claims.exp === 'number' &&

@@ -29,7 +29,7 @@ export type HttpServer = ReturnType<typeof createHttpServer>;
 
 const requestTimeoutMs = 8_000;
 
-/** Fastify with what both areas share: limits, request ids, problem documents, headers, one log line a request. */
+/** Fastify with what all areas share: limits, request ids, problem documents, headers, one log line a request. */
 export function createHttpServer(options: HttpOptions) {
   const { baseUrl, metrics } = options;
   const log: FastifyBaseLogger = options.log;

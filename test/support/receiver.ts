@@ -4,7 +4,7 @@ import type { WebhookDeps } from '../../src/webhooks/deps.ts';
 import type { Claim } from '../../src/webhooks/store/queue.ts';
 import type { TestApp } from './app.ts';
 import { listen } from './listen.ts';
-import { call, demoMerchant } from './merchant.ts';
+import { call } from './merchant.ts';
 
 export type Received = {
   path: string;
@@ -98,5 +98,3 @@ export async function deliverAllDue(deps: WebhookDeps): Promise<void> {
     await Promise.all(claims.map((claim) => deliver(deps, claim)));
   }
 }
-
-export const demoOwner = { kind: 'merchant', id: demoMerchant.merchantId } as const;

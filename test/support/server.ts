@@ -98,7 +98,7 @@ export async function untilReady(server: OwnProcess, port: number): Promise<void
   });
 }
 
-export async function isReady(url: string): Promise<boolean> {
+async function isReady(url: string): Promise<boolean> {
   return fetch(`${url}/health/ready`).then(
     (answer) => answer.ok,
     () => false,

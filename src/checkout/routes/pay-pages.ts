@@ -310,7 +310,7 @@ function returnUrlOf(payment: Payment): string {
 }
 
 /** The amount as people of a language write it, on one line: `1 234,50 AZN`. */
-export function moneyText(money: Money, language: Language): string {
+function moneyText(money: Money, language: Language): string {
   const digits = currencyDigits(money.currency) ?? 2;
   const format = new Intl.NumberFormat(language, {
     minimumFractionDigits: digits,

@@ -24,7 +24,7 @@ export async function findEventKey(
 }
 
 /** Between the instant an event is about and the making of its id lies the work of one transaction. */
-const longestWorkMs = 3_600_000;
+const longestIdLagMs = 3_600_000;
 
 /** Oldest first. An id begins with its time, so that the range is read from the index. */
 export async function listEventKeys(
@@ -36,7 +36,7 @@ export async function listEventKeys(
     select event_id, object_id, sequence::bigint as sequence, type from checkout.events
     where merchant_id = ${merchantId} and created_at >= ${range.from} and created_at < ${range.to}
       and event_id >= ${firstIdAt(range.from.getTime())}::uuid
-      and event_id < ${firstIdAt(range.to.getTime() + longestWorkMs)}::uuid
+      and event_id < ${firstIdAt(range.to.getTime() + longestIdLagMs)}::uuid
     order by event_id limit ${range.limit}`);
 }
 

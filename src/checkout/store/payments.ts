@@ -267,7 +267,7 @@ function toWaiting(row: PaymentRow): WaitingForCapture {
 }
 
 /** Rebuilds the union; a row that fits no state is a bug and says so. */
-export function toPayment(row: PaymentRow): Payment {
+function toPayment(row: PaymentRow): Payment {
   const order: Order = {
     merchantId: row.merchantId,
     id: row.paymentId,

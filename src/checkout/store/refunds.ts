@@ -168,7 +168,7 @@ function toPending(row: RefundRow): PendingRefund {
   return refund;
 }
 
-export function toRefund(row: RefundRow): Refund {
+function toRefund(row: RefundRow): Refund {
   const shared = {
     merchantId: row.merchantId,
     id: row.refundId,

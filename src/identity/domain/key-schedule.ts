@@ -1,7 +1,7 @@
 import type { Algorithm } from './algorithm.ts';
 
 /** Keys sign for thirty days. */
-export const keyLifeMs = 30 * 24 * 3600_000;
+const keyLifeMs = 30 * 24 * 3600_000;
 /**
  * A new key is published this long before it signs. Partners may keep our key set for five minutes and a node
  * rereads it every minute, so by then everybody has it.
@@ -10,7 +10,7 @@ export const publishAheadMs = 15 * 60_000;
 /** The longest life a token can be given, and a minute for clocks that disagree. */
 export const lastTokenMs = 3600_000 + 60_000;
 /** An ID token that has long expired is still good as a hint of who is asking, for as long as we can check it. */
-export const keptForHintsMs = 90 * 24 * 3600_000;
+const keptForHintsMs = 90 * 24 * 3600_000;
 
 type Dated = { kid: string; alg: Algorithm; activatesAt: Date };
 

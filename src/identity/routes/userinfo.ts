@@ -61,7 +61,7 @@ const schema = {
   response: { 200: Profile, ...bearerResponses },
 };
 
-/** The profile as the reference has it. */
+/** The profile in our own form; the standard claims are in standard-userinfo.ts. */
 export const userinfo: FastifyPluginAsyncTypebox<IdentityDeps> = async (app, deps) => {
   app.route({
     method: ['GET', 'POST'],
