@@ -50,6 +50,17 @@ test('only the files at the top of src and the command line know more than one a
   }
 });
 
+test('the data flows one way: an endpoint is known to the plugin of its area alone', () => {
+  for (const [file, targets] of imports) {
+    if (/^src\/\w+\/(plugin\.ts$|routes\/)/.test(file)) continue;
+    assert.deepEqual(
+      targets.filter((target) => /^src\/\w+\/routes\//.test(target)),
+      [],
+      file,
+    );
+  }
+});
+
 test('the domain is pure: it imports nothing but its own kind and plain types', () => {
   for (const [file, targets] of imports) {
     if (!/^src\/\w+\/domain\//.test(file)) continue;
