@@ -8,7 +8,9 @@ export function ErrorsPage({ refusals }: { refusals: RefusalTable }) {
       <h1>Errors</h1>
       <p class="soft">
         Errors are problem documents (RFC 9457). <code>code</code> is stable and safe to branch on; quote{' '}
-        <code>requestId</code> when you ask for help. What is retryable may be sent again as it is.
+        <code>requestId</code> when you ask for help. What is retryable may be sent again as it is. Token,
+        introspection and revocation answer in OAuth's form instead: <code>error</code> and{' '}
+        <code>error_description</code>.
       </p>
       <dl class="card rows">
         {Object.entries(refusals).map(([code, row]) => (
