@@ -38,6 +38,31 @@ export function pageOf(query: PageAsked) {
   };
 }
 
+/** Between the making of an id and the instant that its row bears lies the work of one transaction, or one delivery. */
+const longestIdLagMs = 60_000;
+
+type Span = { before: string | null; createdFrom: Date | null; createdTo: Date | null };
+
+/**
+ * Where the ids of a page lie: they begin with their time, so that the key serves times and cursors alike. There always
+ * are both ends: what may be missing is no condition for an index once PostgreSQL keeps one plan for all values.
+ */
+export function idRange({ before, createdFrom, createdTo }: Span): { from: string; below: string } {
+  const from = createdFrom === null ? lowestId : firstIdAt(createdFrom.getTime() - longestIdLagMs);
+  const below = createdTo === null ? highestId : firstIdAt(createdTo.getTime() + longestIdLagMs);
+  return { from, below: before !== null && before < below ? before : below };
+}
+
+const lowestId = '00000000-0000-0000-0000-000000000000';
+const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+function firstIdAt(ms: number): string {
+  const time = Math.min(Math.max(0, ms), 2 ** 48 - 1)
+    .toString(16)
+    .padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
+}
+
 /** RFC 3339 knows leap seconds, JavaScript does not. */
 function timeOf(parameter: string, text: string | undefined): Date | null {
   if (text === undefined) return null;

@@ -1,4 +1,5 @@
 import { type Queryable, sql } from '../../platform/db.ts';
+import { idRange } from '../../platform/paging.ts';
 
 /** An event without its text: whose it is, and its place among those of the same object. */
 export type EventKey = { eventId: string; objectId: string; sequence: bigint; type: string };
@@ -23,20 +24,17 @@ export async function findEventKey(
     where merchant_id = ${merchantId} and event_id = ${eventId}`);
 }
 
-/** Between the instant an event is about and the making of its id lies the work of one transaction. */
-const longestIdLagMs = 3_600_000;
-
 /** Oldest first. An id begins with its time, so that the range is read from the index. */
 export async function listEventKeys(
   db: Queryable,
   merchantId: string,
   range: { from: Date; to: Date; limit: number },
 ): Promise<EventKey[]> {
+  const { from, below } = idRange({ createdFrom: range.from, createdTo: range.to, before: null });
   return db.many<EventKey>(sql`
     select event_id, object_id, sequence::bigint as sequence, type from checkout.events
-    where merchant_id = ${merchantId} and created_at >= ${range.from} and created_at < ${range.to}
-      and event_id >= ${firstIdAt(range.from.getTime())}::uuid
-      and event_id < ${firstIdAt(range.to.getTime() + longestIdLagMs)}::uuid
+    where merchant_id = ${merchantId} and event_id >= ${from} and event_id < ${below}
+      and created_at >= ${range.from} and created_at < ${range.to}
     order by event_id limit ${range.limit}`);
 }
 
@@ -67,17 +65,12 @@ export async function listEvents(db: Queryable, filter: EventFilter): Promise<Li
         and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
       order by event_id desc limit ${filter.limit}`);
   }
+  const { from, below } = idRange(filter);
   return db.many<ListedEvent>(sql`
     select event_id, payload from checkout.events
-    where merchant_id = ${filter.merchantId}
-      and (${filter.before}::uuid is null or event_id < ${filter.before}::uuid)
+    where merchant_id = ${filter.merchantId} and event_id >= ${from} and event_id < ${below}
       and (${filter.type}::text is null or type = ${filter.type}::text or starts_with(type, ${kind}::text))
       and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
       and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
     order by event_id desc limit ${filter.limit}`);
-}
-
-function firstIdAt(ms: number): string {
-  const time = Math.max(0, ms).toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
 }

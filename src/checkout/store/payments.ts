@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
+import { idRange } from '../../platform/paging.ts';
 import type { Approval } from '../domain/acquirer.ts';
 import type {
   AttemptId,
@@ -216,17 +217,27 @@ export type PaymentFilter = {
   limit: number;
 };
 
-/** Newest first: the ids carry the time, so the order of the key is the order of age. */
+/** Newest first: the ids carry the time, so the order of the key is the order of age. Those of one order are few. */
 export async function listPayments(db: Queryable, filter: PaymentFilter): Promise<Payment[]> {
-  const rows = await db.many<PaymentRow>(sql`
-    select * from checkout.payments
-    where merchant_id = ${filter.merchantId}
-      and (${filter.before}::uuid is null or payment_id < ${filter.before}::uuid)
-      and (${filter.status}::text is null or status = ${filter.status}::text)
-      and (${filter.merchantOrderId}::text is null or merchant_order_id = ${filter.merchantOrderId}::text)
-      and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
-      and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
-    order by payment_id desc limit ${filter.limit}`);
+  const { from, below } = idRange(filter);
+  const rows = await db.many<PaymentRow>(
+    filter.merchantOrderId === null
+      ? sql`
+        select * from checkout.payments
+        where merchant_id = ${filter.merchantId} and payment_id >= ${from} and payment_id < ${below}
+          and (${filter.status}::text is null or status = ${filter.status}::text)
+          and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
+          and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
+        order by payment_id desc limit ${filter.limit}`
+      : sql`
+        select * from checkout.payments
+        where merchant_id = ${filter.merchantId} and merchant_order_id = ${filter.merchantOrderId}
+          and (${filter.before}::uuid is null or payment_id < ${filter.before}::uuid)
+          and (${filter.status}::text is null or status = ${filter.status}::text)
+          and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
+          and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
+        order by payment_id desc limit ${filter.limit}`,
+  );
   return rows.map(toPayment);
 }
 

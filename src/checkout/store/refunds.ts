@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
+import { idRange } from '../../platform/paging.ts';
 import type { CancelReason, PaymentId } from '../domain/payment.ts';
 import type { PendingRefund, Refund, RefundId } from '../domain/refund.ts';
 import type { ObjectEvent } from './payments.ts';
@@ -136,19 +137,32 @@ export type RefundFilter = {
   limit: number;
 };
 
+/** Newest first. Those of one payment or order are few, and found by the payments' ids, whatever the plan. */
 export async function listRefunds(db: Queryable, filter: RefundFilter): Promise<Refund[]> {
-  const rows = await db.many<RefundRow>(sql`
-    select * from checkout.refunds
-    where merchant_id = ${filter.merchantId}
-      and (${filter.before}::uuid is null or refund_id < ${filter.before}::uuid)
-      and (${filter.paymentId}::uuid is null or payment_id = ${filter.paymentId}::uuid)
-      and (${filter.merchantOrderId}::text is null or payment_id in (
-        select payment_id from checkout.payments
-        where merchant_id = ${filter.merchantId} and merchant_order_id = ${filter.merchantOrderId}::text))
-      and (${filter.status}::text is null or status = ${filter.status}::text)
-      and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
-      and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
-    order by refund_id desc limit ${filter.limit}`);
+  const { from, below } = idRange(filter);
+  const rows = await db.many<RefundRow>(
+    filter.paymentId === null && filter.merchantOrderId === null
+      ? sql`
+        select * from checkout.refunds
+        where merchant_id = ${filter.merchantId} and refund_id >= ${from} and refund_id < ${below}
+          and (${filter.status}::text is null or status = ${filter.status}::text)
+          and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
+          and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
+        order by refund_id desc limit ${filter.limit}`
+      : sql`
+        select * from checkout.refunds
+        where merchant_id = ${filter.merchantId} and payment_id = any (array(
+            select ${filter.paymentId}::uuid where ${filter.merchantOrderId}::text is null
+            union all
+            select payment_id from checkout.payments
+            where merchant_id = ${filter.merchantId} and merchant_order_id = ${filter.merchantOrderId}
+              and (${filter.paymentId}::uuid is null or payment_id = ${filter.paymentId}::uuid)))
+          and (${filter.before}::uuid is null or refund_id < ${filter.before}::uuid)
+          and (${filter.status}::text is null or status = ${filter.status}::text)
+          and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
+          and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
+        order by refund_id desc limit ${filter.limit}`,
+  );
   return rows.map(toRefund);
 }
 

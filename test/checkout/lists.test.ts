@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import pg from 'pg';
+import type { PaymentId } from '../../src/checkout/domain/payment.ts';
+import type { RefundId } from '../../src/checkout/domain/refund.ts';
+import { listEventKeys, listEvents } from '../../src/checkout/store/events.ts';
+import { listPayments } from '../../src/checkout/store/payments.ts';
+import { listRefunds } from '../../src/checkout/store/refunds.ts';
+import { type Queryable, type Statement, sql } from '../../src/platform/db.ts';
+import { uuid7 } from '../../src/platform/uuid7.ts';
+import { testDatabase } from '../support/database.ts';
+
+/** Two merchants, who take turns: each has a payment, a refund and an event every other second. */
+const merchants = ['EVEN', 'ODD'];
+const rows = 50_000;
+const begunAt = Date.UTC(2026, 0, 1);
+const at = (n: number) => new Date(begunAt + n * 1_000);
+const idOf = (n: number) => `${uuid7(at(n)).slice(0, 14)}7000-8000-${n.toString(16).padStart(12, '0')}`;
+
+const { url, db } = await testDatabase();
+const client = new pg.Client({ connectionString: url });
+client.on('error', () => {}); // The database may be dropped before its connection is closed.
+await client.connect();
+after(() => client.end());
+await fill();
+
+async function fill(): Promise<void> {
+  const numbered = `
+    select n, (array['${merchants.join("','")}'])[1 + n % 2] as merchant_id,
+      (overlay(overlay(time placing '-' from 9 for 0) placing '-7000-8000-' from 14 for 0) || lpad(to_hex(n), 12, '0'))::uuid as id,
+      to_timestamp(${begunAt / 1_000} + n) as at
+    from generate_series(0, ${rows - 1}) n, lpad(to_hex(${begunAt} + n * 1000::bigint), 12, '0') time`;
+  await client.query(`
+    alter table checkout.events disable trigger queue_webhooks;
+    insert into checkout.payments (merchant_id, payment_id, terminal_id, status, amount, currency, capture, metadata,
+      merchant_order_id, return_url, created_at, expires_at, canceled_at, cancel_party, cancel_reason, test, version)
+    select merchant_id, id, 'TERM', 'canceled', 100, 'AZN', true, '{}', 'order-' || n, 'https://shop.example/', at, at,
+      at, 'tollgate', 'expired', true, 2 from (${numbered}) rows;
+    insert into checkout.refunds (merchant_id, refund_id, payment_id, terminal_id, status, amount, currency, metadata,
+      created_at, settled_at, test, version)
+    select merchant_id, id, id, 'TERM', 'succeeded', 100, 'AZN', '{}', at, at, true, 2 from (${numbered}) rows;
+    insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
+    select merchant_id, id, 1, id, 'payment.created', '{}', at from (${numbered}) rows;
+    analyze checkout.payments, checkout.refunds, checkout.events;`);
+}
+
+type Filter = {
+  createdFrom?: Date;
+  createdTo?: Date;
+  before?: string;
+  status?: string;
+  type?: string;
+  merchantOrderId?: string;
+  paymentId?: string;
+  objectId?: string;
+};
+
+const none = { createdFrom: null, createdTo: null, before: null, status: null, type: null, limit: 21 };
+const ofMerchant = { ...none, merchantId: 'EVEN', merchantOrderId: null, paymentId: null, objectId: null };
+
+/** The statement that a list makes of a filter. */
+async function statementOf(list: 'payments' | 'refunds' | 'events', filter: Filter): Promise<Statement> {
+  const made: Statement[] = [];
+  const queryable = {
+    many: async (statement: Statement) => {
+      made.push(statement);
+      return [];
+    },
+  } as Pick<Queryable, 'many'> as Queryable;
+  const before = (filter.before ?? null) as (PaymentId & RefundId) | null;
+  const paymentId = (filter.paymentId ?? null) as PaymentId | null;
+  const asked = { ...ofMerchant, ...filter, before, paymentId };
+  if (list === 'payments') await listPayments(queryable, asked);
+  if (list === 'refunds') await listRefunds(queryable, asked);
+  if (list === 'events') await listEvents(queryable, asked);
+  assert.equal(made.length, 1);
+  return made[0] as Statement;
+}
+
+type Plan = {
+  'Node Type': string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Index Name'?: string;
+  Plans?: Plan[];
+};
+
+/** What PostgreSQL does for a statement when it plans for its values, and when it keeps one plan for all. */
+async function plansOf({ text, values }: Statement): Promise<{ mode: string; nodes: Plan[] }[]> {
+  const literals = values.map((value) =>
+    value === null ? 'null' : pg.escapeLiteral(value instanceof Date ? value.toISOString() : String(value)),
+  );
+  await client.query(`deallocate all; prepare list as ${text}`);
+  const plans: { mode: string; nodes: Plan[] }[] = [];
+  for (const mode of ['force_custom_plan', 'force_generic_plan']) {
+    await client.query(`set plan_cache_mode = ${mode}`);
+    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+      `explain (analyze, timing off, format json) execute list(${literals.join(', ')})`,
+    );
+    const [explained] = rows[0]?.['QUERY PLAN'] ?? [];
+    assert.ok(explained);
+    plans.push({ mode, nodes: nodesOf(explained.Plan) });
+  }
+  return plans;
+}
+
+function nodesOf(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+function readBy(nodes: Plan[]): number {
+  return nodes
+    .filter(({ 'Node Type': type }) => type.includes('Scan') && type !== 'Bitmap Index Scan')
+    .map((node) => (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'])
+    .reduce((left, right) => left + right, 0);
+}
+
+/** What lies within a minute of a bound is read as well, and a page has 21 rows. */
+const mostRead = 100;
+
+const last = rows - 2;
+const middle = rows / 2;
+const lists: { list: 'payments' | 'refunds' | 'events'; filters: Record<string, Filter> }[] = [
+  {
+    list: 'payments',
+    filters: { 'the order of the merchant': { merchantOrderId: `order-${middle}` } },
+  },
+  {
+    list: 'refunds',
+    filters: {
+      'a payment': { paymentId: idOf(middle) },
+      'the order of the merchant': { merchantOrderId: `order-${middle}` },
+      'a payment and the order of the merchant': {
+        paymentId: idOf(middle),
+        merchantOrderId: `order-${middle}`,
+      },
+    },
+  },
+  { list: 'events', filters: { 'an object': { objectId: idOf(middle) } } },
+];
+const timesAndPages: Record<string, Filter> = {
+  nothing: {},
+  'a time of which there is little': { createdFrom: at(last - 20) },
+  'a time of which there is nothing': { createdFrom: at(rows + 1_000) },
+  'a time long ago': { createdTo: at(30) },
+  'a time before all': { createdTo: at(-1_000) },
+  'a short time in the middle': { createdFrom: at(20_000), createdTo: at(20_020) },
+  'a page deep down': { before: idOf(1_000) },
+  'the last page': { before: idOf(10) },
+  'a page deep down of a time': { before: idOf(1_000), createdFrom: at(900), createdTo: at(last) },
+};
+
+for (const { list, filters } of lists) {
+  for (const [name, filter] of Object.entries({ ...timesAndPages, ...filters })) {
+    test(`${list} by ${name} are read by a key, and no more of them than are shown`, async () => {
+      for (const { mode, nodes } of await plansOf(await statementOf(list, filter))) {
+        const told = `${mode}: ${JSON.stringify(nodes.map((node) => [node['Node Type'], node['Index Name']]))}`;
+        assert.ok(!nodes.some((node) => node['Node Type'].includes('Seq Scan')), told);
+        assert.ok(readBy(nodes) <= mostRead, `${readBy(nodes)} rows read by ${told}`);
+      }
+    });
+  }
+}
+
+test('an id that was made a little before or after the instant its row bears is found at that instant', async () => {
+  const instant = at(rows + 10_000);
+  const madeAt = (seconds: number) => uuid7(new Date(instant.getTime() + seconds * 1_000)) as RefundId;
+  const ids = [madeAt(30), madeAt(-30)];
+  await db.run(sql`
+    insert into checkout.refunds (merchant_id, refund_id, payment_id, terminal_id, status, amount, currency, metadata,
+      created_at, settled_at, test, version)
+    select 'LATE', id, id, 'TERM', 'succeeded', 100, 'AZN', '{}', ${instant}, ${instant}, true, 2
+    from unnest(${ids}::uuid[]) id`);
+  const next = new Date(instant.getTime() + 1);
+  const found = async (createdFrom: Date | null, createdTo: Date | null, before: RefundId | null = null) => {
+    const refunds = await listRefunds(db, {
+      ...ofMerchant,
+      merchantId: 'LATE',
+      createdFrom,
+      createdTo,
+      before,
+    });
+    return refunds.map(({ id }) => id);
+  };
+  assert.deepEqual(await found(instant, next), ids);
+  assert.deepEqual(await found(instant, null), ids);
+  assert.deepEqual(await found(null, next), ids);
+  assert.deepEqual(await found(next, null), []);
+  assert.deepEqual(await found(null, instant), []);
+  assert.deepEqual(await found(instant, next, ids[0]), [ids[1]]);
+});
+
+test('the events of a time are found by their key, however many others there are', async () => {
+  const range = { from: at(10_000), to: at(10_010), limit: 10 };
+  const found = await listEventKeys(db, 'EVEN', range);
+  assert.deepEqual(
+    found.map(({ eventId }) => eventId),
+    [10_000, 10_002, 10_004, 10_006, 10_008].map(idOf),
+  );
+});
