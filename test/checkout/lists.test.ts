@@ -10,7 +10,10 @@ import { type Queryable, type Statement, sql } from '../../src/platform/db.ts';
 import { uuid7 } from '../../src/platform/uuid7.ts';
 import { testDatabase } from '../support/database.ts';
 
-/** Two merchants, who take turns: each has a payment, a refund and an event every other second. */
+/**
+ * Two merchants, who take turns: each has a payment, a refund and an event every other second. Their first five payments
+ * are still open, their first five refunds were refused, and their first five events are of a rare type.
+ */
 const merchants = ['EVEN', 'ODD'];
 const rows = 50_000;
 const begunAt = Date.UTC(2026, 0, 1);
@@ -34,13 +37,16 @@ async function fill(): Promise<void> {
     alter table checkout.events disable trigger queue_webhooks;
     insert into checkout.payments (merchant_id, payment_id, terminal_id, status, amount, currency, capture, metadata,
       merchant_order_id, return_url, created_at, expires_at, canceled_at, cancel_party, cancel_reason, test, version)
-    select merchant_id, id, 'TERM', 'canceled', 100, 'AZN', true, '{}', 'order-' || n, 'https://shop.example/', at, at,
-      at, 'tollgate', 'expired', true, 2 from (${numbered}) rows;
+    select merchant_id, id, 'TERM', case when n < 10 then 'pending' else 'canceled' end, 100, 'AZN', true, '{}',
+      'order-' || n, 'https://shop.example/', at, at, case when n >= 10 then at end,
+      case when n >= 10 then 'tollgate' end, case when n >= 10 then 'expired_on_confirmation' end, true, 2 from (${numbered}) rows;
     insert into checkout.refunds (merchant_id, refund_id, payment_id, terminal_id, status, amount, currency, metadata,
-      created_at, settled_at, test, version)
-    select merchant_id, id, id, 'TERM', 'succeeded', 100, 'AZN', '{}', at, at, true, 2 from (${numbered}) rows;
+      created_at, settled_at, cancel_party, cancel_reason, test, version)
+    select merchant_id, id, id, 'TERM', case when n < 10 then 'canceled' else 'succeeded' end, 100, 'AZN', '{}', at, at,
+      case when n < 10 then 'acquirer' end, case when n < 10 then 'declined' end, true, 2 from (${numbered}) rows;
     insert into checkout.events (merchant_id, object_id, sequence, event_id, type, payload, created_at)
-    select merchant_id, id, 1, id, 'payment.created', '{}', at from (${numbered}) rows;
+    select merchant_id, id, 1, id, case when n < 10 then 'refund.canceled' else 'payment.created' end, '{}', at
+    from (${numbered}) rows;
     analyze checkout.payments, checkout.refunds, checkout.events;`);
 }
 
@@ -124,7 +130,12 @@ const middle = rows / 2;
 const lists: { list: 'payments' | 'refunds' | 'events'; filters: Record<string, Filter> }[] = [
   {
     list: 'payments',
-    filters: { 'the order of the merchant': { merchantOrderId: `order-${middle}` } },
+    filters: {
+      'the order of the merchant': { merchantOrderId: `order-${middle}` },
+      'being pending': { status: 'pending' },
+      'waiting to be captured': { status: 'waiting_for_capture' },
+      'being pending, deep down': { status: 'pending', before: idOf(middle), createdTo: at(middle) },
+    },
   },
   {
     list: 'refunds',
@@ -135,9 +146,19 @@ const lists: { list: 'payments' | 'refunds' | 'events'; filters: Record<string, 
         paymentId: idOf(middle),
         merchantOrderId: `order-${middle}`,
       },
+      'being pending': { status: 'pending' },
+      'being canceled': { status: 'canceled', createdTo: at(last) },
     },
   },
-  { list: 'events', filters: { 'an object': { objectId: idOf(middle) } } },
+  {
+    list: 'events',
+    filters: {
+      'an object': { objectId: idOf(middle) },
+      'a rare type': { type: 'payment.waiting_for_capture' },
+      'a rare kind': { type: 'refund.*' },
+      'a type that there is not': { type: 'payment.unknown', createdTo: at(last) },
+    },
+  },
 ];
 const timesAndPages: Record<string, Filter> = {
   nothing: {},
@@ -162,6 +183,27 @@ for (const { list, filters } of lists) {
     });
   }
 }
+
+test('what is rare is found, however much is newer', async () => {
+  const rare = [8, 6, 4, 2, 0].map(idOf);
+  const payments = await listPayments(db, { ...ofMerchant, status: 'pending' });
+  assert.deepEqual(
+    payments.map(({ id }) => id),
+    rare,
+  );
+  const refunds = await listRefunds(db, { ...ofMerchant, status: 'canceled' });
+  assert.deepEqual(
+    refunds.map(({ id }) => id),
+    rare,
+  );
+  for (const type of ['refund.canceled', 'refund.*']) {
+    const events = await listEvents(db, { ...ofMerchant, type });
+    assert.deepEqual(
+      events.map(({ eventId }) => eventId),
+      rare,
+    );
+  }
+});
 
 test('an id that was made a little before or after the instant its row bears is found at that instant', async () => {
   const instant = at(rows + 10_000);

@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Transaction } from '../../platform/db.ts';
+import { type Queryable, type Statement, sql, type Transaction } from '../../platform/db.ts';
 import { idRange } from '../../platform/paging.ts';
 import type { CancelReason, PaymentId } from '../domain/payment.ts';
 import type { PendingRefund, Refund, RefundId } from '../domain/refund.ts';
@@ -137,33 +137,47 @@ export type RefundFilter = {
   limit: number;
 };
 
-/** Newest first. Those of one payment or order are few, and found by the payments' ids, whatever the plan. */
+/** Newest first. */
 export async function listRefunds(db: Queryable, filter: RefundFilter): Promise<Refund[]> {
-  const { from, below } = idRange(filter);
-  const rows = await db.many<RefundRow>(
-    filter.paymentId === null && filter.merchantOrderId === null
-      ? sql`
-        select * from checkout.refunds
-        where merchant_id = ${filter.merchantId} and refund_id >= ${from} and refund_id < ${below}
-          and (${filter.status}::text is null or status = ${filter.status}::text)
-          and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
-          and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
-        order by refund_id desc limit ${filter.limit}`
-      : sql`
-        select * from checkout.refunds
-        where merchant_id = ${filter.merchantId} and payment_id = any (array(
-            select ${filter.paymentId}::uuid where ${filter.merchantOrderId}::text is null
-            union all
-            select payment_id from checkout.payments
-            where merchant_id = ${filter.merchantId} and merchant_order_id = ${filter.merchantOrderId}
-              and (${filter.paymentId}::uuid is null or payment_id = ${filter.paymentId}::uuid)))
-          and (${filter.before}::uuid is null or refund_id < ${filter.before}::uuid)
-          and (${filter.status}::text is null or status = ${filter.status}::text)
-          and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
-          and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
-        order by refund_id desc limit ${filter.limit}`,
-  );
+  const rows = await db.many<RefundRow>(listStatement(filter));
   return rows.map(toRefund);
+}
+
+function listStatement(filter: RefundFilter): Statement {
+  const { from, below } = idRange(filter);
+  if (filter.paymentId !== null || filter.merchantOrderId !== null) {
+    // The payments come first, and their refunds by their ids, whatever the plan.
+    return sql`
+      select * from checkout.refunds
+      where merchant_id = ${filter.merchantId} and payment_id = any (array(
+          select ${filter.paymentId}::uuid where ${filter.merchantOrderId}::text is null
+          union all
+          select payment_id from checkout.payments
+          where merchant_id = ${filter.merchantId} and merchant_order_id = ${filter.merchantOrderId}
+            and (${filter.paymentId}::uuid is null or payment_id = ${filter.paymentId}::uuid)))
+        and (${filter.before}::uuid is null or refund_id < ${filter.before}::uuid)
+        and (${filter.status}::text is null or status = ${filter.status}::text)
+        and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
+        and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
+      order by refund_id desc limit ${filter.limit}`;
+  }
+  if (filter.status !== null && filter.status !== 'succeeded') {
+    // Few among all, and have an index of their own.
+    return sql`
+      select * from checkout.refunds
+      where merchant_id = ${filter.merchantId} and refund_id >= ${from} and refund_id < ${below}
+        and status <> 'succeeded' and status = ${filter.status}
+        and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
+        and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
+      order by refund_id desc limit ${filter.limit}`;
+  }
+  return sql`
+    select * from checkout.refunds
+    where merchant_id = ${filter.merchantId} and refund_id >= ${from} and refund_id < ${below}
+      and (${filter.status}::text is null or status = ${filter.status}::text)
+      and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
+      and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
+    order by refund_id desc limit ${filter.limit}`;
 }
 
 function columnsOf(refund: Refund) {

@@ -1,0 +1,8 @@
+-- Lists go by the key, newest first. What is rare among much would be looked for through the whole history of a merchant,
+-- so it has an index of its own. What is common is in none of these but the first, which a payment leaves when it ends: that
+-- adds 4 µs to its insertion.
+create index payments_open on checkout.payments (merchant_id, payment_id)
+  where status in ('pending', 'waiting_for_capture');
+create index refunds_not_succeeded on checkout.refunds (merchant_id, refund_id) where status <> 'succeeded';
+create index events_rare on checkout.events (merchant_id, event_id)
+  where type not in ('payment.created', 'payment.updated', 'payment.succeeded', 'payment.canceled');
