@@ -6,3 +6,7 @@ create index payments_open on checkout.payments (merchant_id, payment_id)
 create index refunds_not_succeeded on checkout.refunds (merchant_id, refund_id) where status <> 'succeeded';
 create index events_rare on checkout.events (merchant_id, event_id)
   where type not in ('payment.created', 'payment.updated', 'payment.succeeded', 'payment.canceled');
+
+-- What became of one event is what somebody asks who misses it, and an endpoint makes millions of attempts in 30 days.
+create index deliveries_of_event on webhooks.deliveries (event_id);
+create index deliveries_failed on webhooks.deliveries (owner, endpoint_id, delivery_id) where result <> 'delivered';
