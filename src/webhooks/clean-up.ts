@@ -25,7 +25,7 @@ export function cleanUpWebhooksJob(deps: { db: Database; now: () => Date }): Job
           delete from webhooks.deliveries_other where ctid = any (array(
             select ctid from webhooks.deliveries_other where at < ${before} limit ${limit} for update skip locked))`),
       );
-      await inBatches((limit) => deleteForsaken(deps.db, before, limit));
+      await inBatches((limit) => deps.db.transaction((tx) => deleteForsaken(tx, before, limit)));
     },
   };
 }

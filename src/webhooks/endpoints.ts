@@ -166,8 +166,9 @@ const mostWaitingBatches = 20;
 /** The endpoint is gone whatever happens here: nothing is sent, and what is left goes with the next clean-up. */
 async function deleteWhatWaits(deps: WebhookDeps, owner: Owner, id: string): Promise<void> {
   try {
+    // Until none are left: an event that was just being queued comes to light behind the one that it waited for.
     for (let batches = 0; batches < mostWaitingBatches; batches++) {
-      if ((await deleteWaiting(deps.db, owner, id, waitingBatch)) < waitingBatch) return;
+      if ((await deleteWaiting(deps.db, owner, id, waitingBatch)) === 0) return;
     }
   } catch (error) {
     deps.log.warn(

@@ -118,8 +118,10 @@ test('a range is refused when more than fifty thousand events would wait, and on
   const fill = (rows: number) =>
     db.run(sql`
       insert into webhooks.queue (owner, endpoint_id, object_id, sequence, event_id, type, queued_at, due_at)
-      select ${`merchant:${shop.merchantId}`}, ${shop.endpoint.id}, ${deps.newId()}, n, ${deps.newId()}, 'payment.updated',
-        ${clock.now()}, 'infinity' from generate_series(1, ${rows}::int) n`);
+      select ${`merchant:${shop.merchantId}`}, ${shop.endpoint.id},
+        overlay(${deps.newId()}::text placing lpad(n::text, 12, '0') from 25)::uuid, 1, ${deps.newId()},
+        'payment.updated', ${clock.now()}, ${new Date(clock.now().getTime() + hourMs)}
+      from generate_series(1, ${rows}::int) n`);
   for (const rows of [...Array(9).fill(5_000), 4_998]) await fill(rows);
   const range = { from: clock.now().toISOString(), to: new Date(clock.now().getTime() + 1).toISOString() };
   assert.equal((await shop.send('POST', `${shop.path}/replay`, range)).statusCode, 202);

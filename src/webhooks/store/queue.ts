@@ -261,7 +261,10 @@ export async function restartSome(
     where e.owner = ${owner} and e.endpoint_id = ${endpointId} and exists (select from endpoint)`);
 }
 
-/** In the order of the key, like everybody who holds several rows at once. Tells how many went. */
+/**
+ * In the order of the key, like everybody who holds several rows at once. Tells how many went. An object goes as a whole:
+ * what stands behind its first event is found by that one alone.
+ */
 export async function deleteWaiting(
   db: Queryable,
   owner: Owner,
@@ -270,23 +273,43 @@ export async function deleteWaiting(
 ): Promise<number> {
   return db.run(sql`
     with waiting as materialized (
-      select object_id, sequence from webhooks.queue
+      select object_id from webhooks.queue
       where owner = ${ownerKey(owner)} and endpoint_id = ${endpointId}
       order by object_id, sequence limit ${limit} for update
     )
-    delete from webhooks.queue q using waiting
-    where q.owner = ${ownerKey(owner)} and q.endpoint_id = ${endpointId}
-      and q.object_id = waiting.object_id and q.sequence = waiting.sequence`);
+    delete from webhooks.queue q using (select distinct object_id from waiting) objects
+    where q.owner = ${ownerKey(owner)} and q.endpoint_id = ${endpointId} and q.object_id = objects.object_id`);
 }
 
-/** What waits for an endpoint that was disabled that long ago, or is gone, goes. */
-export async function deleteForsaken(db: Queryable, disabledBefore: Date, limit: number): Promise<number> {
-  return db.run(sql`
-    delete from webhooks.queue where ctid = any (array(
-      select q.ctid from webhooks.queue q
-      left join webhooks.endpoints e on e.owner = q.owner and e.endpoint_id = q.endpoint_id
-      where e.endpoint_id is null or e.disabled_at < ${disabledBefore}
-      limit ${limit} for update of q skip locked))`);
+/**
+ * What waits for an endpoint that was disabled that long ago, or is gone, goes, so many objects at a time. They are found
+ * like what is due, from endpoint to endpoint, however long the queues of all others are.
+ */
+export async function deleteForsaken(tx: Transaction, disabledBefore: Date, limit: number): Promise<number> {
+  await tx.run(
+    sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
+  );
+  return tx.run(sql`
+    with recursive walk as (
+      (select owner, endpoint_id from webhooks.queue where due_at < 'infinity' order by owner, endpoint_id limit 1)
+      union all
+      select next.owner, next.endpoint_id from walk cross join lateral (
+        select q.owner, q.endpoint_id from webhooks.queue q
+        where q.due_at < 'infinity' and (q.owner, q.endpoint_id) > (walk.owner, walk.endpoint_id)
+        order by q.owner, q.endpoint_id limit 1
+      ) next
+    ), firsts as materialized (
+      select first.* from walk
+      left join webhooks.endpoints e on e.owner = walk.owner and e.endpoint_id = walk.endpoint_id
+      cross join lateral (
+        select q.owner, q.endpoint_id, q.object_id from webhooks.queue q
+        where q.owner = walk.owner and q.endpoint_id = walk.endpoint_id and q.due_at < 'infinity'
+        order by q.due_at limit ${limit} for update skip locked
+      ) first
+      where e.endpoint_id is null or e.disabled_at < ${disabledBefore} limit ${limit}
+    )
+    delete from webhooks.queue q using (select distinct owner, object_id, endpoint_id from firsts) objects
+    where q.owner = objects.owner and q.object_id = objects.object_id and q.endpoint_id = objects.endpoint_id`);
 }
 
 export async function measureQueue(db: Queryable, now: Date): Promise<{ oldestDueAt: Date | null }> {
