@@ -338,3 +338,22 @@ test('a delivery that cannot even be sent is in the log, and is tried again afte
   await deliverAllDue(deps);
   assert.equal(shop.receiver.received.length, 1);
 });
+
+test('a claim waits for nobody: what a replay holds is passed over, and taken the next time', async () => {
+  const shop = await openShop();
+  await addEvents(shop, 3, 1);
+  const taken = async () =>
+    (await takeDue(deps, 100))
+      .filter((claim) => claim.endpointId === shop.endpoint.id)
+      .map((claim) => claim.objectId);
+  const { objectId } = await db.transaction(async (replay) => {
+    const held = await replay.one<{ objectId: string }>(sql`
+      select object_id from webhooks.queue where endpoint_id = ${shop.endpoint.id}
+      order by object_id limit 1 for update`);
+    const others = await taken();
+    assert.equal(others.length, 2);
+    assert.ok(!others.includes(held.objectId));
+    return held;
+  });
+  assert.deepEqual(await taken(), [objectId]);
+});

@@ -82,11 +82,16 @@ export async function claimDue(
     ), taken as (
       select owner, endpoint_id, object_id, sequence from due_of_owner where turn_of_owner <= room_of_owner
       order by turn, due_at limit ${wish.limit}
+    ), free as materialized (
+      select q.owner, q.endpoint_id, q.object_id, q.sequence from taken join webhooks.queue q
+        on q.owner = taken.owner and q.endpoint_id = taken.endpoint_id and q.object_id = taken.object_id
+        and q.sequence = taken.sequence
+      for no key update of q skip locked -- a replay holds many in another order; whoever waits for none cannot deadlock
     )
     update webhooks.queue q set lease_until = ${wish.leaseUntil}, attempts = q.attempts + 1
-    from taken join webhooks.endpoints e on e.owner = taken.owner and e.endpoint_id = taken.endpoint_id
-    where q.owner = taken.owner and q.endpoint_id = taken.endpoint_id and q.object_id = taken.object_id
-      and q.sequence = taken.sequence
+    from free join webhooks.endpoints e on e.owner = free.owner and e.endpoint_id = free.endpoint_id
+    where q.owner = free.owner and q.endpoint_id = free.endpoint_id and q.object_id = free.object_id
+      and q.sequence = free.sequence
     returning q.owner, q.endpoint_id, q.object_id, q.sequence, q.event_id, q.type, q.attempts, q.lease_until,
       greatest(q.queued_at, e.enabled_at) as queued_at, e.url, e.secret_sealed, e.previous_secret_sealed, e.previous_secret_expires_at`);
 }
