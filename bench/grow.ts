@@ -18,6 +18,8 @@ export const growingWorks = [
   'create payment, one merchant',
   'read payment',
   'read payment, one merchant',
+  'list payments, none new',
+  'list payments, a deep page',
 ];
 
 export type GrowthRow = Figures & { work: string; size: number; workers: number };

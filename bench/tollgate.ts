@@ -132,6 +132,10 @@ export async function tollgateContestant(name: string, server: Server, rows: Row
       'read payment, one merchant': each(() =>
         readRequest(2 * Math.floor((Math.random() * rows.payments) / 2)),
       ),
+      'list payments, none new': each(() => listRequest(`createdFrom=${anHourAhead}`)),
+      'list payments, a deep page': each(() =>
+        listRequest(`cursor=${cursorOf(2 * Math.floor(((1 + Math.random()) * rows.payments) / 4))}`),
+      ),
       refund: refunds(),
     },
   };
@@ -198,6 +202,18 @@ function readRequest(at: number): string {
   return requestText(`GET /checkout/v1/payments/${idOf('payment', at)}`, {
     authorization: merchantAuthorization(ownerOf(at)),
   });
+}
+
+/** What a shop asks that looks for new payments: most of the time there are none. */
+const anHourAhead = new Date(Date.now() + 3_600_000).toISOString();
+
+/** By the merchant who has half of everything. */
+function listRequest(query: string): string {
+  return requestText(`GET /checkout/v1/payments?${query}`, { authorization: merchantAuthorization(0) });
+}
+
+function cursorOf(payment: number): string {
+  return Buffer.from(idOf('payment', payment)).toString('base64url');
 }
 
 /** Each connection gives back a large payment of its own, one unit at a time. */
