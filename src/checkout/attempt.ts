@@ -64,7 +64,7 @@ export async function payByCard(
     capture: payment.capture,
     returnUrl: form.returnUrl,
   });
-  return concludeAttempt(deps, key, outcome);
+  return concludeAttempt(deps, key, outcome, 'customer');
 }
 
 /** The customer comes back from their bank. */
@@ -73,18 +73,21 @@ export async function completeChallenge(deps: CheckoutDeps, key: AttemptKey): Pr
     deps,
     key,
     await deps.acquirer.complete({ reference: key.attemptId, merchantId: key.merchantId }),
+    'customer',
   );
 }
 
+type Asker = 'customer' | 'job';
+
 /** Asks what became of an attempt whose outcome is not known. */
-export async function askAboutAttempt(deps: CheckoutDeps, key: AttemptKey): Promise<void> {
+export async function askAboutAttempt(deps: CheckoutDeps, key: AttemptKey, asker: Asker): Promise<void> {
   const attempt = await findAttempt(deps.db, key);
   if (!attempt || isSettled(attempt)) return;
   const inquiry = { reference: key.attemptId, merchantId: key.merchantId };
   const outcome = await deps.acquirer.inquireAuthorization(inquiry);
   // The customer may have come back, and only the acquirer not have heard of it. Who has not come back loses nothing.
   const isUnheard = outcome.kind === 'challenge' && attempt.status === 'unknown' && attempt.challengeUrl;
-  await concludeAttempt(deps, key, isUnheard ? await deps.acquirer.complete(inquiry) : outcome);
+  await concludeAttempt(deps, key, isUnheard ? await deps.acquirer.complete(inquiry) : outcome, asker);
 }
 
 /** Pays from a wallet: one transaction, asking nobody. `undefined` when there is not enough in it. */
@@ -158,6 +161,7 @@ async function concludeAttempt(
   deps: CheckoutDeps,
   key: AttemptKey,
   outcome: AuthorizeOutcome,
+  asker: Asker,
 ): Promise<AttemptResult> {
   const merchant = await deps.merchants.find(key.merchantId);
   if (!merchant) throw new Error(`attempt ${key.attemptId} of an unknown merchant`);
@@ -175,9 +179,13 @@ async function concludeAttempt(
     if (outcome.kind === 'challenge' || outcome.kind === 'unknown') {
       const challenged = outcome.kind === 'challenge';
       const lapsesAt = new Date(attempt.startedAt.getTime() + challengeMs);
-      // Who comes back early, however often, does not put the end of the challenge off, nor what is asked after it.
+      // Who comes back and has not answered, however often, does not put the end of the challenge off, nor what is asked
+      // after it.
+      const isNoNews = asker === 'customer' && challenged && attempt.status === 'challenge';
       const next =
-        challenged && at < lapsesAt ? { until: lapsesAt, inquiries: 0 } : postponed(at, attempt.inquiries);
+        challenged && at < lapsesAt
+          ? { until: lapsesAt, inquiries: 0 }
+          : postponed(at, attempt.inquiries, isNoNews ? attempt.inquireAt : null);
       const challengeUrl = challenged ? outcome.url : attempt.challengeUrl;
       await keepAttemptOpen(tx, key, { status: outcome.kind, challengeUrl, ...next });
       if (challenged) return { kind: 'challenge', url: outcome.url };

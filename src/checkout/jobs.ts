@@ -67,7 +67,7 @@ async function settleDue(deps: CheckoutDeps, signal?: AbortSignal): Promise<void
   const kinds = [
     kindOf(
       () => takeAttemptsToAsk(db, due()),
-      (attempt) => askAboutAttempt(deps, attempt),
+      (attempt) => askAboutAttempt(deps, attempt, 'job'),
     ),
     kindOf(
       () => takeRefundsToAsk(db, due()),

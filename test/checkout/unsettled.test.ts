@@ -163,6 +163,22 @@ test('who comes back early from the bank, however often, does not put off the in
   assert.equal((await readPayment(service, payment.id)).status, 'succeeded');
 });
 
+test('who comes back while the bank still waits after the end of the challenge does not put off the inquiries either', async () => {
+  const payment = await createPayment(service);
+  await payByCard(service, payment, cards.challenge);
+  const { complete, inquireAuthorization } = acquirer;
+  const stillOpen = async () => ({ kind: 'challenge' as const, url: 'http://localhost:4000/bank' });
+  Object.assign(acquirer, { complete: stillOpen, inquireAuthorization: stillOpen });
+  clock.move(600_000);
+  await sweep(deps);
+  for (let n = 0; n < 13; n++)
+    await service.app.inject({ url: `${new URL(payment.confirmation.confirmationUrl).pathname}/return` });
+  Object.assign(acquirer, { complete, inquireAuthorization });
+  clock.move(1_000);
+  await sweep(deps);
+  assert.equal((await readPayment(service, payment.id)).lastAttempt?.status, 'declined');
+});
+
 test('a capture that the job has settled gives one answer under its key, whatever happens to the payment later', async () => {
   const payment = await paidPayment(service, { capture: false });
   const key = `settled-${payment.id}`;

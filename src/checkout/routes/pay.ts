@@ -161,7 +161,7 @@ export const payRoutes: FastifyPluginAsync<CheckoutDeps> = async (app, deps) => 
     if (now - (lookedAt.get(attempt.attemptId) ?? Number.NEGATIVE_INFINITY) < lookEveryMs) return undefined;
     if (lookedAt.size >= mostLookedAt) lookedAt.clear();
     lookedAt.set(attempt.attemptId, now);
-    await askAboutAttempt(deps, attempt);
+    await askAboutAttempt(deps, attempt, 'customer');
     const after = await currentPayment(deps, payment.merchantId, payment.id);
     return after && { ...visit, payment: after };
   }

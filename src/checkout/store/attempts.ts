@@ -10,6 +10,8 @@ export type Attempt = {
   challengeUrl: string | null;
   startedAt: Date;
   inquiries: number;
+  /** Null once it is settled. */
+  inquireAt: Date | null;
 };
 
 export type AttemptKey = { merchantId: string; paymentId: PaymentId; attemptId: AttemptId };
@@ -31,7 +33,7 @@ export async function insertAttempt(
 
 export async function findAttempt(db: Queryable, key: AttemptKey): Promise<Attempt | undefined> {
   return db.maybeOne<Attempt>(sql`
-    select merchant_id, payment_id, attempt_id, status, card, challenge_url, started_at, inquiries
+    select merchant_id, payment_id, attempt_id, status, card, challenge_url, started_at, inquiries, inquire_at
     from checkout.attempts
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}`);
 }
@@ -56,7 +58,7 @@ export async function listAttemptsOfPayment(
 
 export async function lockAttempt(tx: Transaction, key: AttemptKey): Promise<Attempt | undefined> {
   return tx.maybeOne<Attempt>(sql`
-    select merchant_id, payment_id, attempt_id, status, card, challenge_url, started_at, inquiries
+    select merchant_id, payment_id, attempt_id, status, card, challenge_url, started_at, inquiries, inquire_at
     from checkout.attempts
     where merchant_id = ${key.merchantId} and payment_id = ${key.paymentId} and attempt_id = ${key.attemptId}
     for no key update`);
