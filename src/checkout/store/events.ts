@@ -52,14 +52,8 @@ export type EventFilter = {
 
 export type ListedEvent = { eventId: string; payload: string };
 
-/** Every payment has most of these: a page is soon full. All others, made up ones too, have an index of their own. */
-const commonTypes = [
-  'payment.*',
-  'payment.created',
-  'payment.updated',
-  'payment.succeeded',
-  'payment.canceled',
-];
+/** Every merchant has many of these: a page is soon full. All others, made up ones too, have an index of their own. */
+const commonTypes = ['payment.*', 'payment.created', 'payment.updated', 'payment.succeeded'];
 
 /** Newest first. Those of one object are found by its own key, the others by age. */
 export async function listEvents(db: Queryable, filter: EventFilter): Promise<ListedEvent[]> {
@@ -79,7 +73,7 @@ export async function listEvents(db: Queryable, filter: EventFilter): Promise<Li
     return db.many<ListedEvent>(sql`
       select event_id, payload from checkout.events
       where merchant_id = ${filter.merchantId} and event_id >= ${from} and event_id < ${below}
-        and type not in ('payment.created', 'payment.updated', 'payment.succeeded', 'payment.canceled')
+        and type not in ('payment.created', 'payment.updated', 'payment.succeeded')
         and (type = ${filter.type} or starts_with(type, ${kind}::text))
         and (${filter.createdFrom}::timestamptz is null or created_at >= ${filter.createdFrom}::timestamptz)
         and (${filter.createdTo}::timestamptz is null or created_at < ${filter.createdTo}::timestamptz)
