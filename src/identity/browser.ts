@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { equalInConstantTime, mac, seal, unseal } from '../platform/seal.ts';
 import type { IdentityDeps } from './deps.ts';
+import type { KnownDevice } from './one-time-codes.ts';
 
 const daySeconds = 24 * 3600;
 const yearSeconds = 365 * daySeconds;
@@ -34,14 +35,16 @@ export function isCsrfTokenOf(deps: IdentityDeps, browser: string, token: string
 
 type Device = { id: string; phones: string[]; at: number };
 
-/** The id of this device if somebody has logged in on it with this number before. */
+/** This device, if somebody has logged in on it with this number before. */
 export function deviceKnownFor(
   deps: IdentityDeps,
   request: FastifyRequest,
   phone: string,
-): string | undefined {
+): KnownDevice | undefined {
   const device = readDevice(deps, request);
-  return device?.phones.includes(phoneMark(deps, phone)) ? device.id : undefined;
+  return device?.phones.includes(phoneMark(deps, phone))
+    ? { id: device.id, lastLogin: new Date(device.at) }
+    : undefined;
 }
 
 export function rememberDevice(

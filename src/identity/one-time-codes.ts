@@ -53,11 +53,13 @@ export type CodeDeps = {
   pausedPrefixes: Set<string>;
 };
 
+/** A device that has logged in with a phone before, as its signed cookie proves. */
+export type KnownDevice = { id: string; lastLogin: Date };
+
 export type SendRequest = {
   phone: string;
   browserId: string;
-  /** The device that has logged in with this phone before, as its signed cookie proves. */
-  knownDevice: string | undefined;
+  knownDevice: KnownDevice | undefined;
   /** Where the caller is, as far as the proxies are believed. */
   address: string;
   clientId: string;
@@ -134,7 +136,7 @@ export async function sendCode(deps: CodeDeps, request: SendRequest): Promise<Se
 export type ProofAttempt = {
   phone: string;
   browserId: string;
-  knownDevice: string | undefined;
+  knownDevice: KnownDevice | undefined;
   /** As it was typed. What is not six digits counts as a wrong guess like any other. */
   code: string;
 };
@@ -193,7 +195,7 @@ export async function proveCode<Result>(
 
 const justUsedMs = 10_000;
 
-type Holder = { phone: string; browserId: string; knownDevice: string | undefined };
+type Holder = { phone: string; browserId: string; knownDevice: KnownDevice | undefined };
 
 function ownerOf(deps: CodeDeps, holder: Holder): CodeOwner {
   return { phone: holder.phone, browserHash: keyedHash(deps, 'browser', holder.browserId) };
@@ -249,15 +251,7 @@ function sendBudgets(
       max,
       windowMs,
     })),
-    ...(request.knownDevice === undefined
-      ? []
-      : [
-          {
-            reason: 'phone' as const,
-            key: hiddenKey(deps, 'sms phone known', request.phone),
-            ...codeLimits.sendsByKnownDevices,
-          },
-        ]),
+    ...(request.knownDevice ? [knownDevicesBudget(deps, request.phone, request.knownDevice)] : []),
     { reason: 'block', key: block, max: limits.perBlockHourly, windowMs: hourMs },
     {
       reason: 'client',
@@ -275,6 +269,15 @@ function sendBudgets(
   ];
 }
 
+/**
+ * One for all devices that last logged in with the number in the same month. Who had the number before logs in with it no
+ * more: their devices stay behind in an older month, and cannot use up what its present owner has.
+ */
+function knownDevicesBudget(deps: CodeDeps, phone: string, { lastLogin }: KnownDevice) {
+  const key = hiddenKey(deps, 'sms phone known', phone, lastLogin.toISOString().slice(0, 7));
+  return { reason: 'phone' as const, key, ...codeLimits.sendsByKnownDevices };
+}
+
 /** Of one address block only a few sends count in an hour, or a single stranger could pause a whole country. */
 function conversionBudget(deps: CodeDeps, request: SendRequest): Budget {
   const key = hiddenKey(deps, 'sms conversion', addressBlockOf(request.address));
@@ -286,8 +289,8 @@ function phoneKey(deps: CodeDeps, holder: Holder, window: string): string {
 }
 
 /** All strangers are one; each known device stands alone, since a number may have had another owner before. */
-function deviceClass(knownDevice: string | undefined): string {
-  return knownDevice === undefined ? 'stranger' : `known ${knownDevice}`;
+function deviceClass(knownDevice: KnownDevice | undefined): string {
+  return knownDevice === undefined ? 'stranger' : `known ${knownDevice.id}`;
 }
 
 async function findPauseEnd(deps: CodeDeps, prefix: string, now: Date): Promise<Date | undefined> {

@@ -449,7 +449,7 @@ test('a known device keeps its budgets whatever strangers spend on its number', 
   const refused = await sendCode(deps, request({ browserId: 'browser-c' }));
   assert.equal(refused.outcome, 'wait');
 
-  const mine = { browserId: 'my-browser', knownDevice: 'my-device' };
+  const mine = { browserId: 'my-browser', knownDevice: known('my-device') };
   assert.equal((await sendCode(deps, request(mine))).outcome, 'sent');
   assert.deepEqual(await prove('wrong', mine), { outcome: 'wrong', attemptsLeft: 4 });
   assert.deepEqual(await prove(lastCode(), mine), { outcome: 'proven' });
@@ -457,14 +457,14 @@ test('a known device keeps its budgets whatever strangers spend on its number', 
 });
 
 test('a known device has limits too, and another known device is not bound by them', async () => {
-  const mine = { browserId: 'my-browser', knownDevice: 'my-device' };
+  const mine = { browserId: 'my-browser', knownDevice: known('my-device') };
   for (let sends = 0; sends < 3; sends++) {
     assert.equal((await sendCode(deps, request(mine))).outcome, 'sent');
     pass(minute);
   }
   const refused = await sendCode(deps, request(mine));
   assert.equal(refused.outcome === 'wait' && refused.reason, 'phone');
-  const former = { browserId: 'their-browser', knownDevice: 'their-device' };
+  const former = { browserId: 'their-browser', knownDevice: known('their-device') };
   assert.equal((await sendCode(deps, request(former))).outcome, 'sent');
 
   deps.limits = { ...generous, daily: 4 };
@@ -475,13 +475,19 @@ test('a known device has limits too, and another known device is not bound by th
 test('however many known devices a number has, they do not bring it more than three of them could', async () => {
   let texts = 0;
   for (let which = 0; which < 40; which++) {
-    const answer = await sendCode(deps, request({ browserId: `b${which}`, knownDevice: `d${which}` }));
+    const answer = await sendCode(deps, request({ browserId: `b${which}`, knownDevice: known(`d${which}`) }));
     if (answer.outcome === 'sent') texts++;
     else assert.equal(answer.outcome === 'wait' && answer.reason, 'phone');
   }
   assert.equal(texts, 24);
+  const owner = { id: 'of the present owner', lastLogin: new Date(now.getTime() + 32 * 24 * hour) };
+  pass(33 * 24 * hour);
+  for (let which = 0; which < 40; which++)
+    await sendCode(deps, request({ browserId: `b${which}`, knownDevice: known(`d${which}`) }));
+  const theirs = await sendCode(deps, request({ browserId: 'c', knownDevice: owner }));
+  assert.equal(theirs.outcome, 'sent', 'devices of who had the number before do not lock them out');
   pass(24 * hour);
-  const next = await sendCode(deps, request({ browserId: 'b', knownDevice: 'd' }));
+  const next = await sendCode(deps, request({ browserId: 'b', knownDevice: known('d') }));
   assert.equal(next.outcome, 'sent');
 });
 
@@ -501,7 +507,7 @@ test('who is refused by a budget of their own holds up nobody by what all share'
 
 test('known devices together have one daily budget', async () => {
   deps.limits = { ...generous, daily: 2 };
-  const device = (which: number) => request({ ...stranger(which), knownDevice: `device-${which}` });
+  const device = (which: number) => request({ ...stranger(which), knownDevice: known(`device-${which}`) });
   for (const which of [1, 2]) assert.equal((await sendCode(deps, device(which))).outcome, 'sent');
   const refused = await sendCode(deps, device(3));
   assert.equal(refused.outcome === 'wait' && refused.reason, 'daily');
@@ -603,7 +609,7 @@ test('codes that nobody proves pause their prefix, and only theirs', async () =>
   assert.equal(logLines.filter((line) => line.includes('"level":"warn"')).length, 1);
 
   assert.equal((await sendCode(deps, request({ ...stranger(103), phone: '+79123456789' }))).outcome, 'sent');
-  const mine = { ...stranger(104), knownDevice: 'my-device' };
+  const mine = { ...stranger(104), knownDevice: known('my-device') };
   assert.equal((await sendCode(deps, request(mine))).outcome, 'sent');
 
   assert.ok(tripped.outcome === 'wait');
@@ -640,7 +646,7 @@ test('both sides of the conversion rule: 29 sent, and 3 of 30 proven, do not pau
 test('proofs by known devices do not hide that strangers prove nothing', async () => {
   await sendMany(30);
   for (let which = 200; which < 230; which++) {
-    const device = { ...stranger(which), knownDevice: `device-${which}` };
+    const device = { ...stranger(which), knownDevice: known(`device-${which}`) };
     await sendCode(deps, request(device));
     assert.equal((await prove(lastCode(), device)).outcome, 'proven');
   }
@@ -667,7 +673,7 @@ test('neither the budgets nor the log show a phone, an address or a code', async
   await sendCode(deps, request());
   await prove('wrong');
   await sendCode(deps, request({ browserId: 'browser-b' }));
-  await sendCode(deps, request({ browserId: 'my-browser', knownDevice: 'my-device' }));
+  await sendCode(deps, request({ browserId: 'my-browser', knownDevice: known('my-device') }));
   const rows = await db.many<{ row: string }>(sql`select b::text as row from identity.budgets b`);
   assert.ok(rows.length >= 12);
   for (const text of [...rows.map(({ row }) => row), ...logLines]) {
@@ -802,6 +808,8 @@ function makeDeps(): CodeDeps {
     pausedPrefixes: new Set(),
   };
 }
+
+const known = (id: string) => ({ id, lastLogin: new Date('2026-03-01T09:00:00.000Z') });
 
 function request(different: Partial<SendRequest> = {}): SendRequest {
   return {

@@ -17,7 +17,7 @@ export const codeLimits = {
     { name: 'ten minutes', max: 3, windowMs: 10 * minuteMs },
     { name: 'day', max: 8, windowMs: dayMs },
   ],
-  /** Per phone, for all devices that have logged in with it: each new login could make one device more. */
+  /** Per phone, for all devices that know it together: each login could make one device more. */
   sendsByKnownDevices: { max: 24, windowMs: dayMs },
   guesses: {
     free: 10,
