@@ -44,11 +44,6 @@ export const identityApi: FastifyPluginAsync<IdentityDeps> = async (app, deps) =
 export const identityPages: FastifyPluginAsync<IdentityDeps> = async (app, deps) => {
   const answer = pageAnswers(deps);
   takeForms(app);
-  // A partner may open the login in a window of its own, and that window has to find its opener again at the end.
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.removeHeader('cross-origin-opener-policy');
-    done();
-  });
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (error instanceof ClientGone) return answer.message(request, reply, 'unknown_client', { status: 400 });
     const refusal = refusalOf(error);
@@ -62,8 +57,15 @@ export const identityPages: FastifyPluginAsync<IdentityDeps> = async (app, deps)
       },
     );
   });
-  await app.register(authorize, deps);
-  await app.register(login, deps);
+  await app.register(async (window) => {
+    // A partner may open the login in a window of its own, and that window has to find its opener again at the end.
+    window.addHook('onRequest', (_request, reply, done) => {
+      reply.removeHeader('cross-origin-opener-policy');
+      done();
+    });
+    await window.register(authorize, deps);
+    await window.register(login, deps);
+  });
   await app.register(endSessionRoutes, deps);
 };
 

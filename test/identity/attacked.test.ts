@@ -202,7 +202,7 @@ async function untilForgotten(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1_050));
 }
 
-test('made-up clients that were turned away once are turned away without a word to the database', async () => {
+test('made-up clients that were turned away once are turned away without a look at what was counted', async () => {
   const from = '198.51.100.77';
   const ask = (n: number) =>
     service.app.inject({
