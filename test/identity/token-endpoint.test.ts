@@ -759,7 +759,21 @@ test('R49 a refresh brings no scope that was taken from the client since', async
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   const answer = await refresh(service, refresh_token, client);
   assert.equal(answer.statusCode, 200);
-  assert.equal(claimsOf(answer.json<Tokens>().access_token).scope, 'openid phone');
+  const next = answer.json<Tokens>();
+  assert.equal(claimsOf(next.access_token).scope, 'openid phone');
+  const about = await service.app.inject({
+    method: 'POST',
+    url: '/api/v1/openid-connect/introspect',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ ...client, token: next.refresh_token }).toString(),
+  });
+  assert.equal(about.json().scope, 'openid phone');
+  const asking = { ...client, scope: 'profile' };
+  refused(await refresh(service, next.refresh_token, asking), 400, 'invalid_scope');
+  await service.db.run(sql`
+    update identity.clients set scopes = ${['payments']} where client_id = ${client.client_id}`);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  refused(await refresh(service, next.refresh_token, client), 400, 'invalid_grant');
 });
 
 test('R49 a scope of nothing but spaces is no scope', async () => {

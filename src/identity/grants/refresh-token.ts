@@ -29,6 +29,11 @@ export async function refreshTokenGrant(
 
   if (asked?.length === 0) throw new OAuthError('invalid_scope', 'scope names nothing.');
 
+  // What was taken from the client since, no refresh brings back.
+  if (!client.scopes.includes('openid')) throw new OAuthError('invalid_grant');
+  if (asked && !asked.every((scope) => client.scopes.includes(scope)))
+    throw new OAuthError('invalid_scope', 'scope may shrink at a refresh, never grow.');
+
   const now = deps.now();
   const { userId, grantId } = read;
   const key = { userId, grantId, clientId: client.clientId };
@@ -47,7 +52,6 @@ export async function refreshTokenGrant(
   const { refreshed, refreshToken } = rotated
     ? { refreshed: rotated, refreshToken: successor.text }
     : await retryOrRefuse(deps, key, token, read.hash, now);
-  // What was taken from the client since, no refresh brings back.
   const scopes = refreshed.scopes.filter(
     (scope) => client.scopes.includes(scope) && (!asked || asked.includes(scope)),
   );

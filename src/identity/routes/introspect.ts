@@ -73,7 +73,7 @@ async function aboutRefreshToken(deps: IdentityDeps, client: Client, token: stri
     client_id: client.clientId,
     sub: userId,
     sid: grant.sid,
-    scope: grant.scopes.join(' '),
+    scope: grant.scopes.filter((scope) => client.scopes.includes(scope)).join(' '),
     exp: Math.floor(grant.refreshExpiresAt.getTime() / 1000),
     iat: Math.floor(grant.rotatedAt.getTime() / 1000),
     iss: deps.issuer.issuer,
