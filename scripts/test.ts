@@ -77,10 +77,10 @@ try {
 process.exit(code);
 
 /**
- * Those that send fifty requests at once come first, with little beside them: what a busy machine does to the limits of
- * the product is not what they are about. The rest runs four at a time. Those that start and kill servers wait most of
- * their time: two of the four begin with these, the other two with the rest, so that the machine has always something
- * to do. Large files come first, so that none is left over at the end. (Node's own runner takes files by their names.)
+ * Those that send fifty requests at once come first, one after the other, with two beside them that start and kill servers
+ * and wait most of their time: what a busy machine does to the limits of the product is not what they are about. The rest
+ * runs four at a time, so that the machine has always something to do. Large files come first, so that none is left over
+ * at the end. (Node's own runner takes files by their names.)
  */
 async function runAll(): Promise<number> {
   const bySize = [...files].sort((a, b) => statSync(b).size - statSync(a).size);
@@ -108,8 +108,8 @@ async function runAll(): Promise<number> {
   const afterCrowds = lane(crowded, []);
   await Promise.all([
     lane(waiting, busy),
+    lane(waiting, busy),
     afterCrowds.then(() => lane(busy, waiting)),
-    afterCrowds.then(() => lane(waiting, busy)),
     afterCrowds.then(() => lane(busy, waiting)),
   ]);
   for (const [name, count] of Object.entries(totals)) process.stdout.write(`ℹ ${name} ${count}\n`);
