@@ -129,8 +129,9 @@ function headerFaults({ status, headers }: Answer): string[] {
   return needed.filter((name) => !headers[name]).map((name) => `the header ${name} is missing`);
 }
 
+/** Each is long enough that no sealed value, which is random text, holds it by chance. */
 const traces =
-  /node_modules|\.tsx?\b|\bat \S+ \(|\/src\/|\/dist\/|select .+ from|insert into|syntax error|relation "|column "|violates|ECONN|TypeError|RangeError|undefined\b/i;
+  /node_modules|\.tsx?\b|\bat \S+ \(|\/src\/|\/dist\/|select .+ from|insert into|syntax error|relation "|column "|violates|ECONN(REFUSED|RESET|ABORTED)|TypeError|RangeError|undefined\b/i;
 
 /** Not even an answer that is no refusal tells them again. */
 function secretsIn({ body }: Answer, { secrets }: Hidden): string[] {
