@@ -144,7 +144,7 @@ async function list(
   return {
     json: { endpoints },
     text: table(
-      ['ENDPOINT', 'OWNER', 'STATUS', 'BECAUSE', 'SINCE', 'URL', 'EVENTS', 'FAILING SINCE'],
+      ['ENDPOINT', 'OWNER', 'STATUS', 'BECAUSE', 'DISABLED AT', 'URL', 'EVENTS', 'FAILING SINCE'],
       endpoints.map((one) => [
         one.id,
         one.owner,

@@ -82,8 +82,6 @@ export async function openKeyring(options: {
     keys = new Map(rows.map((row) => [row.kid, keys.get(row.kid) ?? openKey(row, wrappingKey)]));
     published = new Map(rows.map((row) => [row.kid, publishedUntil(rows, row)]));
   };
-  const find = (kid: string, type: TokenType) =>
-    type === 'JWT' || now() < (published.get(kid) ?? 0) ? keys.get(kid) : undefined;
   await rotateKeys({ db, wrappingKey, now });
   await reload();
   const timer = setInterval(() => reload().catch(options.onError), rereadMs);
@@ -97,7 +95,7 @@ export async function openKeyring(options: {
     },
     async verificationKey(kid, type) {
       if (!keys.has(kid) && performance.now() - readAt >= rereadForUnknownMs) await reload();
-      return find(kid, type);
+      return type === 'JWT' || now() < (published.get(kid) ?? 0) ? keys.get(kid) : undefined;
     },
     keySet() {
       const published = publishedKeys([...keys.values()], now());

@@ -6,7 +6,7 @@ import { type Database, type DatabaseLimits, openDatabase, sql } from '../../src
 const templateName = 'tollgate_template';
 
 /**
- * What a slow machine does to the limits of a server is the matter of a few tests, which set them; all others wait.
+ * What a slow machine does to the limits of a server is the matter of the few tests that keep them; all others wait.
  * How long a lock is waited for is kept: what a caller is told then is told by rule.
  */
 export const patience: DatabaseLimits = {

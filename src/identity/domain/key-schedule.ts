@@ -12,6 +12,9 @@ export const lastTokenMs = 3600_000 + 60_000;
 /** An ID token that has long expired is still good as a hint of who is asking, for as long as we can check it. */
 const keptForHintsMs = 90 * 24 * 3600_000;
 
+/** The last instant that there is. */
+const endless = new Date(8.64e15);
+
 type Dated = { kid: string; alg: Algorithm; activatesAt: Date };
 
 /**
@@ -35,8 +38,6 @@ export function publishedUntil(keys: Dated[], key: Dated): Date {
   const end = retiredAt(keys, key);
   return end ? new Date(end.getTime() + lastTokenMs) : endless;
 }
-
-const endless = new Date(8.64e15);
 
 /** Keys that not even an old hint can need any more. */
 export function forgottenKeys<Key extends Dated>(keys: Key[], now: Date): Key[] {
