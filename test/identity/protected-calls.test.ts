@@ -185,6 +185,7 @@ test('R57 a key that is no longer published checks old hints, and no token of a 
   const { issuer, clients, keys } = aside.areas.identity;
   const stolen = issuer.keyring.signingKey('ES256');
   const { id_token } = await logIn(aside);
+  aside.clock.set(aside.clock.now());
   await rotateKeys({ db: aside.db, wrappingKey: keys.signing, now: aside.clock.now, force: true });
   const asMerchant = async () => {
     const client = await clients.find('demo-merchant');

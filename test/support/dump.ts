@@ -1,8 +1,9 @@
+import { isUtf8 } from 'node:buffer';
 import pg from 'pg';
 
 const schemas = ['identity', 'tollgate', 'checkout', 'graphile_worker', 'public'];
 
-/** Every text, JSON and bytea of every table, by column; bytes as hex and, as far as they are text, as text. */
+/** Every text, JSON and bytea of every table, by column; bytes as hex and, where they are text, as text. */
 export async function dumpTexts(databaseUrl: string): Promise<Map<string, string[]>> {
   const connection = new pg.Client({ connectionString: databaseUrl });
   await connection.connect();
@@ -26,7 +27,9 @@ export async function dumpTexts(databaseUrl: string): Promise<Map<string, string
         `select "${column}"${type === 'bytea' ? '' : '::text'} as value from ${name} where "${column}" is not null`,
       );
       const values = rows.flatMap(({ value }) =>
-        typeof value === 'string' ? [value] : [value.toString('hex'), value.toString('latin1')],
+        typeof value === 'string'
+          ? [value]
+          : [value.toString('hex'), ...(isUtf8(value) ? [value.toString()] : [])],
       );
       dump.set(`${name}.${column}`, values);
     }
