@@ -5,7 +5,7 @@ import { algorithms } from './identity/domain/algorithm.ts';
 import { inspectKeys } from './identity/keyring.ts';
 import { listSigningKeys } from './identity/store/signing-keys.ts';
 import { packageRoot, version } from './package.ts';
-import { type Database, openDatabase, type Queryable } from './platform/db.ts';
+import { commandLimits, type Database, openDatabase, type Queryable } from './platform/db.ts';
 import { askAddress } from './platform/inspect-address.ts';
 import { databaseName, inspectDatabase } from './platform/inspect-database.ts';
 import { inspectJobs } from './platform/inspect-jobs.ts';
@@ -47,7 +47,7 @@ export async function* examine(
 async function* examineWithDatabase(config: Config, url: string): AsyncGenerator<Finding> {
   const migrations = yield* examineLevel(url);
   if (migrations === 'away') return;
-  const db = openDatabase({ url, poolSize: 2, onConnectionError: () => {} });
+  const db = openDatabase({ url, poolSize: 2, onConnectionError: () => {}, limits: commandLimits });
   try {
     yield* examineDatabase(db, databaseName(url));
     if (migrations === 'pending') return;

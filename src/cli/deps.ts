@@ -12,7 +12,7 @@ import { inspectKeys } from '../identity/keyring.ts';
 import { survivorOf } from '../identity/store/users.ts';
 import type { UserDeps } from '../identity/users.ts';
 import { packageRoot } from '../package.ts';
-import { type Database, openDatabase } from '../platform/db.ts';
+import { commandLimits, type Database, openDatabase } from '../platform/db.ts';
 import {
   type EmbeddedPostgres,
   findRunningEmbeddedPostgres,
@@ -48,9 +48,12 @@ export async function withDeps<Result>(
   const held = await holdDatabase(config.database);
   try {
     await refuseOtherLevel(held.url);
-    // Nobody is promised an answer within 5 s here: who types a command rather waits for a busy database.
-    const patience = { connectionTimeoutMillis: 10_000 };
-    const db = openDatabase({ url: held.url, poolSize: 3, onConnectionError: () => {}, limits: patience });
+    const db = openDatabase({
+      url: held.url,
+      poolSize: 3,
+      onConnectionError: () => {},
+      limits: commandLimits,
+    });
     const deps = commandDeps(config, held.url, db, actor ?? defaultActor());
     return await work(deps).finally(() => db.close());
   } finally {

@@ -57,6 +57,9 @@ const limits = {
 
 export type DatabaseLimits = Partial<typeof limits>;
 
+/** Who types a command was promised no answer within 5 s, and rather waits for a busy database. */
+export const commandLimits: DatabaseLimits = { connectionTimeoutMillis: 10_000 };
+
 export function openDatabase(options: {
   url: string;
   poolSize: number;
