@@ -820,6 +820,7 @@ test('operators see in the metrics how the acquirer answers, and what the breake
     json(said ? 200 : 503, said ?? {})(response);
   });
   const service = await startTestApp({ ACQUIRER: 'http', ACQUIRER_URL: url, ACQUIRER_SECRET: secret });
+  service.clock.set(new Date());
   for (let at = 0; at < 8; at++) await payByCard(service, await createPayment(service));
   assert.equal(received.length, 7);
   const { body } = await service.app.inject({ url: '/metrics' });

@@ -12,6 +12,7 @@ import { sql } from '../../src/platform/db.ts';
 import { replacingAcquirer } from '../support/acquirer.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertBooks } from '../support/books.ts';
+import { patience } from '../support/database.ts';
 import { gate } from '../support/gate.ts';
 import {
   addMerchant,
@@ -37,6 +38,12 @@ const realAcquirer = deps.acquirer;
 const withAcquirer = replacingAcquirer(service);
 const { db, clock } = service;
 clock.set(new Date());
+// Another node, which does not wait for locks as long as tests do.
+const hasty = await startTestApp(
+  { DATABASE_URL: service.config.database.url ?? '' },
+  { limits: { ...patience, lock_timeout: 2_000 } },
+);
+hasty.clock.set(clock.now());
 const address = await service.app.listen({ port: 0, host: '127.0.0.1' });
 // Another deployment: its own database, and real money.
 const live = await startTestApp();
@@ -91,8 +98,35 @@ const kinds: Kind[] = [
   },
 ];
 
-function send(given: { path: string; body?: object | string }, key: string | null, more: object = {}) {
-  return call(service, 'POST', given.path, { ...given, key, ...more });
+function send(
+  given: { path: string; body?: object | string },
+  key: string | null,
+  more: object = {},
+  node = service,
+) {
+  return call(node, 'POST', given.path, { ...given, key, ...more });
+}
+
+/** As merchants are told to: while the first is at work under the key, the same is sent again. */
+async function sendUntilFree(given: { path: string; body?: object | string }, key: string): Promise<Answer> {
+  for (;;) {
+    const answer = await send(given, key);
+    if (answer.statusCode !== 409 || codeOf(answer) !== 'idempotency_key_in_use') return answer;
+  }
+}
+
+/** By a merchant who may send one request a second, right after another; on a slow machine it takes more tries. */
+async function sendTooSoon(
+  given: { path: string; body?: object },
+  key: string,
+  authorization: string,
+): Promise<Answer> {
+  for (let tries = 0; ; tries++) {
+    const before = await call(service, 'GET', '/v1/payments', { authorization });
+    const answer = await send(given, key, { authorization });
+    if (answer.statusCode === 429 || tries === 20) return answer;
+    assert.ok(before.statusCode === 200 || before.statusCode === 429);
+  }
 }
 
 /** Everything that a call could have left behind. */
@@ -220,7 +254,7 @@ for (const kind of kinds) {
   test(`T50 F4 fifty ${kind.name} at once with one key do it once, and all get equal answers`, async () => {
     const given = await kind.prepare();
     const key = randomUUID();
-    const answers = await Promise.all(Array.from({ length: 50 }, () => send(given, key)));
+    const answers = await Promise.all(Array.from({ length: 50 }, () => sendUntilFree(given, key)));
     assert.deepEqual([...new Set(answers.map((answer) => answer.statusCode))], [200]);
     assert.equal(new Set(answers.map((answer) => answer.body)).size, 1);
     assert.equal(answers.filter((answer) => answer.headers['idempotency-replayed'] !== 'true').length, 1);
@@ -350,7 +384,7 @@ for (const kind of kinds) {
       })
       .catch(() => {});
     await holding.opened;
-    const answer = await send(given, key);
+    const answer = await send(given, key, {}, hasty);
     assert.deepEqual([answer.statusCode, codeOf(answer)], [409, 'idempotency_key_in_use']);
     assert.equal(answer.headers['retry-after'], '1');
     assert.equal(answer.json().retryable, true);
@@ -387,12 +421,11 @@ for (const kind of kinds) {
         await send(given, key, { authorization: 'Basic bm9ib2R5Om5vdGhpbmc=' }),
         await send({ path: given.path, body: `{"a":"${'x'.repeat(70_000)}"}` }, key),
         await send(given, key, { headers: { 'content-encoding': 'gzip' } }),
-        await call(service, 'GET', '/v1/payments', { authorization: slow.authorization }),
-        await send(given, key, { authorization: slow.authorization }),
+        await sendTooSoon(given, key, slow.authorization),
       ];
       assert.deepEqual(
         answers.map((answer) => answer.statusCode),
-        [400, 401, 401, 413, 415, 200, 429],
+        [400, 401, 401, 413, 415, 429],
       );
       const elsewhere = {
         'create payment': { path: '/v1/payments', body: { ...order, merchantId: 'SOMEONEELSE' } },
@@ -605,7 +638,7 @@ test('F1 a refund whose process died before the acquirer heard of it goes on und
   assert.deepEqual([early.statusCode, codeOf(early)], [409, 'idempotency_key_in_use']);
   clock.move(10_000);
   const answers = await Promise.all(
-    Array.from({ length: 10 }, () => send({ path: '/v1/refunds', body }, key)),
+    Array.from({ length: 10 }, () => sendUntilFree({ path: '/v1/refunds', body }, key)),
   );
   assert.deepEqual([...new Set(answers.map((answer) => answer.statusCode))], [200]);
   assert.equal(new Set(answers.map((answer) => answer.body)).size, 1);
@@ -748,7 +781,7 @@ test('only a wait for the key says that the key is in use: a wait for the paymen
     await held.opened;
   });
   await holding.opened;
-  const answer = await send(target, key);
+  const answer = await send(target, key, {}, hasty);
   held.open();
   await holder;
   assert.deepEqual([answer.statusCode, codeOf(answer)], [503, 'service_unavailable']);
@@ -780,7 +813,7 @@ test('a retry that waits is answered once the job has settled what it waits for'
     const answer = await withAcquirer(slowly, async () => {
       const job = sweep(deps);
       await asked.opened;
-      const waiting = send(target, key);
+      const waiting = sendUntilFree(target, key);
       await delay(100);
       answered.open();
       await job;

@@ -16,7 +16,7 @@ import { addMerchant, call, cardFormOf, cards, postForm, type TestMerchant } fro
 import type { Answer } from '../support/partner.ts';
 
 const leastCommands = 2_000;
-const runs = Number(process.env.MODEL_RUNS ?? 60);
+const runs = Number(process.env.MODEL_RUNS ?? 70);
 
 const url = await testDatabaseUrl();
 const service = await startTestApp({ DATABASE_URL: url, LOG_LEVEL: 'silent' });

@@ -19,6 +19,7 @@ import {
   payWith,
   signIn,
   startPayPage,
+  stopClock,
   walletLink,
 } from '../support/pay-page.ts';
 import type { Tabs } from '../support/watched-tab.ts';
@@ -88,6 +89,11 @@ for (const [number, by, ending] of sandbox) {
     }));
 }
 
+/** The customer stays on the page instead of going back to the shop after five seconds. */
+async function keepFromShop(page: Page): Promise<void> {
+  await page.route(`${shop.origin}/**`, (route) => route.fulfill({ status: 204 }));
+}
+
 /** What customers do, told so that it holds in every language and with or without script. */
 const stories: Record<string, (tabs: Tabs, language: Language, payment: PaymentAnswer) => Promise<void>> = {
   'is declined, tries again and pays': async ({ page }, language, payment) => {
@@ -152,6 +158,7 @@ for (const [language, javaScriptEnabled, names] of tellings) {
     test(`a customer ${name}, in ${language}, ${javaScriptEnabled ? 'with' : 'without'} script`, () =>
       visit({ javaScriptEnabled, locale: 'de' }, async (tabs) => {
         const payment = await order({}, { locale: language });
+        await keepFromShop(tabs.page);
         await tabs.page.goto(linkOf(payment));
         await speaks(tabs.page, language);
         await stories[name]?.(tabs, language, payment);
@@ -202,6 +209,7 @@ test('a wallet shows whose it is and what is in it, and nothing is taken before 
     // Who has just signed in need not do it again.
     await walletLink(page).click();
     await heading(page, en.wallet.title);
+    await keepFromShop(page);
     await confirmButton(page).click();
     await heading(page, en.paid.title);
     assert.equal(await page.getByText(en.receipt.wallet, { exact: true }).isVisible(), true);
@@ -282,6 +290,7 @@ for (const javaScriptEnabled of [true, false]) {
 test('an order that is only reserved says so, by card, and then that it was paid', () =>
   visit({}, async ({ page }) => {
     const payment = await order({ capture: false });
+    await keepFromShop(page);
     await page.goto(linkOf(payment));
     await payWith(page);
     await heading(page, en.reserved.title);
@@ -302,6 +311,7 @@ test('an order that is reserved in a wallet and canceled by the shop gives the m
     const { page } = tabs;
     const owner = await person(120n);
     const payment = await order({ capture: false });
+    await keepFromShop(page);
     await openWallet(tabs, payment, owner.phone);
     await confirmButton(page).click();
     await heading(page, en.reserved.title);
@@ -318,6 +328,7 @@ test('an order that is reserved in a wallet and canceled by the shop gives the m
 test('an order that is reserved on a card and canceled by the shop says that the bank lets go of the money', () =>
   visit({}, async ({ page }) => {
     const payment = await order({ capture: false });
+    await keepFromShop(page);
     await page.goto(linkOf(payment));
     await payWith(page);
     await heading(page, en.reserved.title);
@@ -359,7 +370,7 @@ test('five declined tries are all there are', () =>
 test('when the time is up the page says so by itself and nothing can be paid', () =>
   visit({}, async ({ page }) => {
     const payment = await order({ expiresIn: 90 });
-    await page.clock.install();
+    await stopClock(page);
     await page.goto(linkOf(payment));
     await page.getByText('Time left: 1:').waitFor();
     await page.clock.runFor(40_000);
@@ -383,7 +394,7 @@ test('the customer goes back to the shop by the button, and the shop is told how
 test('the customer goes back to the shop by themselves after five seconds, counted aloud for the eye', () =>
   visit({}, async ({ page }) => {
     const payment = await order();
-    await page.clock.install();
+    await stopClock(page);
     await page.goto(`${linkOf(payment)}/give-up`);
     await page.getByRole('button', { name: en.giveUp.yes }).click();
     await heading(page, en.canceled.canceled_by_customer.title);
@@ -404,7 +415,7 @@ test('without script the customer goes back to the shop by themselves as well', 
 test('who wants to stay on the page stays', () =>
   visit({}, async ({ page }) => {
     const payment = await order();
-    await page.clock.install();
+    await stopClock(page);
     await page.goto(linkOf(payment));
     await payWith(page);
     await page.getByRole('button', { name: en.leave.stay }).click();

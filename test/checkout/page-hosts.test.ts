@@ -12,6 +12,7 @@ import {
   payWith,
   signIn,
   startPayPage,
+  stopClock,
   walletLink,
 } from '../support/pay-page.ts';
 
@@ -90,7 +91,7 @@ for (const javaScriptEnabled of [true, false]) {
 test('the customer is taken back to the other host by itself, and nothing of ours goes along', () =>
   visit({}, async ({ page }) => {
     const payment = await order();
-    await page.clock.install();
+    await stopClock(page);
     await page.goto(linkOf(payment));
     await payWith(page);
     await heading(page, en.paid.title);

@@ -46,7 +46,7 @@ test('two tabs that pay at once make one approved attempt, and both show it', ()
       await fillCard(tab);
     }
     await Promise.all([payButton(page).click(), payButton(other).click()]);
-    for (const tab of [page, other]) await heading(tab, en.paid.title);
+    await Promise.all([page, other].map((tab) => heading(tab, en.paid.title)));
     await isPaidOnce(payment);
   }));
 
@@ -60,7 +60,7 @@ test('two tabs, one by card and one from the wallet, make one approved attempt',
     await other.goto(linkOf(payment));
     await fillCard(other);
     await Promise.all([confirmButton(page).click(), payButton(other).click()]);
-    for (const tab of [page, other]) await heading(tab, en.paid.title);
+    await Promise.all([page, other].map((tab) => heading(tab, en.paid.title)));
     const paid = await isPaidOnce(payment);
     assert.equal(await walletOf(owner.id), paid.paymentMethod?.type === 'wallet' ? '0' : '10000');
   }));
@@ -367,7 +367,7 @@ test('a wallet payment that takes longer than we promise is not known for now, a
   const owner = await person(300n);
   const { payment, form, confirm, visitor } = await signedIn(owner, await order());
   await service.db.run(sql`create function checkout.slow_for_test() returns trigger language plpgsql as
-    $$ begin perform pg_sleep(2.3); return new; end $$`);
+    $$ begin perform pg_sleep(4); return new; end $$`);
   await service.db.run(sql`create trigger slow_for_test before update on checkout.payments
     for each row execute function checkout.slow_for_test()`);
   const answer = await confirm(form());

@@ -14,6 +14,7 @@ import {
   payWith,
   signIn,
   startPayPage,
+  stopClock,
   walletLink,
 } from '../support/pay-page.ts';
 import { comeBackToPay } from '../support/wallet-visitor.ts';
@@ -103,7 +104,7 @@ test('who goes back from the shop sees how it ended, and is not caught between t
       await page.clock.runFor(6_000);
       await page.waitForURL(`${shop.returnUrl}**`);
     };
-    await page.clock.install();
+    await stopClock(page);
     await page.goto(`${shop.origin}/basket`);
     await page.goto(linkOf(payment));
     await payWith(page);
@@ -171,7 +172,7 @@ test('a page whose clock is ahead of the server’s asks again in peace', () =>
     page.on('request', (request) => {
       if (request.isNavigationRequest()) loads++;
     });
-    await page.clock.install();
+    await stopClock(page);
     await page.goto(linkOf(payment));
     await payButton(page).waitFor();
     for (let round = 1; round <= 3; round++) {

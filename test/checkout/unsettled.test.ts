@@ -497,7 +497,7 @@ test('what a customer has waited for the database before counts as well: two sil
     await silence.opened;
     return authorize(asked);
   };
-  const waitMs = 1_700;
+  const waitMs = 3_000;
   const answerAfter = async (beforehand: () => Promise<unknown>) => {
     const payment = await createPayment(service);
     const page = await service.app.inject({ url: new URL(payment.confirmation.confirmationUrl).pathname });
@@ -538,7 +538,7 @@ test('a customer whose attempt has not begun in time is not shown a form as if n
   const form = cardFormOf(page.body);
   assert.ok(form);
   await db.run(sql`create function checkout.slow_for_test() returns trigger language plpgsql as
-    $$ begin perform pg_sleep(2.3); return new; end $$`);
+    $$ begin perform pg_sleep(4); return new; end $$`);
   await db.run(sql`create trigger slow_for_test before update on checkout.payments
     for each row execute function checkout.slow_for_test()`);
   await db.run(sql`create trigger slow_for_test before insert on checkout.attempts

@@ -5,6 +5,7 @@ import type { UserId } from '../../src/identity/domain/user.ts';
 import { openDatabase } from '../../src/platform/db.ts';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { commandLine } from '../support/command-line.ts';
+import { patience } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { listen } from '../support/listen.ts';
 import { startOwnServer, temporaryFolder, until } from '../support/server.ts';
@@ -55,7 +56,7 @@ test('after a logout by an operator the server tells the clients', async () => {
   );
   const { user } = await cli.json<{ user: { id: UserId } }>('user show +994500000001');
   const url = (await findRunningEmbeddedPostgres(DATA_DIR)) ?? '';
-  const db = openDatabase({ url, poolSize: 1, onConnectionError: () => {} });
+  const db = openDatabase({ url, poolSize: 1, onConnectionError: () => {}, limits: patience });
   const sid = await addSession(db, { userId: user.id, clientIds: ['listener'], authTime: new Date() });
   await db.close();
   await cli.json('user logout +994500000001');

@@ -14,7 +14,7 @@ import { logInThrough, redirectOf } from '../support/partner.ts';
 const url = await testDatabaseUrl();
 const provider = await startProvider({ DATABASE_URL: url });
 const { service, metadata } = provider;
-const keys = createRemoteJWKSet(new URL(metadata.jwks_uri));
+const keys = createRemoteJWKSet(new URL(metadata.jwks_uri), { timeoutDuration: 60_000 });
 
 type Call = { method: string; path: string; contentType: string; form: URLSearchParams };
 const calls: Call[] = [];

@@ -58,7 +58,7 @@ async function startPartner(): Promise<{
   return { url: `http://127.0.0.1:${await listen(server)}/logout?from=us`, calls, answer };
 }
 
-const outgoing = { allowPrivate: true, timeoutMs: 2_000, maxResponseBytes: 1_000 };
+const outgoing = { allowPrivate: true, timeoutMs: 60_000, maxResponseBytes: 1_000 };
 const signed: { client: Client; claims: LogoutClaims }[] = [];
 const logoutDeps = {
   db,
@@ -326,8 +326,11 @@ test('through the queue: a logout reaches its partner, after a failure too, and 
   const until = async (condition: () => Promise<boolean>) => {
     while (!(await condition())) await delay(10);
   };
-  await until(async () => (await queued())?.lastError != null);
-  const failed = await queued();
+  let failed: Awaited<ReturnType<typeof queued>>;
+  await until(async () => {
+    failed = await queued();
+    return failed?.lastError != null;
+  });
   assert.deepEqual([failed?.attempts, failed?.maxAttempts], [1, 12]);
   assert.match(failed?.lastError ?? '', /The receiver answered 500/);
 

@@ -6,7 +6,7 @@ import { rotateKeys } from '../../src/identity/keyring.ts';
 import { openDatabase } from '../../src/platform/db.ts';
 import { deriveKey } from '../../src/platform/seal.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { testDatabaseUrl } from '../support/database.ts';
+import { patience, testDatabaseUrl } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { bearer, exchange, refresh, type Tokens } from '../support/partner.ts';
 import { obtainCode, obtainTokens, register, testPhonesSetting } from '../support/registered.ts';
@@ -88,7 +88,7 @@ test('T29 T36 a code or a refresh token used on both nodes at once is used once'
 });
 
 test('R44 a guess on one node counts on the other', async () => {
-  const db = openDatabase({ url, poolSize: 1, onConnectionError: () => {} });
+  const db = openDatabase({ url, poolSize: 1, onConnectionError: () => {}, limits: patience });
   const { client_id } = await register({ db });
   await db.close();
   const statuses: number[] = [];
@@ -106,7 +106,7 @@ test('R44 a guess on one node counts on the other', async () => {
 });
 
 test('T45 R57 new keys made under load sign nothing yet, are made once, and no call fails', async () => {
-  const db = openDatabase({ url, poolSize: 2, onConnectionError: () => {} });
+  const db = openDatabase({ url, poolSize: 2, onConnectionError: () => {}, limits: patience });
   const kidsOf = async (node: TestApp) => {
     const answer = await node.app.inject('/api/v1/openid-connect/jwks');
     return answer.json<JSONWebKeySet>().keys.map((key) => key.kid);

@@ -2,8 +2,14 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { type Database, isDatabaseAway, openDatabase, sql } from '../../src/platform/db.ts';
-import { query, testDatabase } from '../support/database.ts';
+import {
+  type Database,
+  type DatabaseLimits,
+  isDatabaseAway,
+  openDatabase,
+  sql,
+} from '../../src/platform/db.ts';
+import { patience, query, testDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 
 const { url, db } = await testDatabase();
@@ -24,8 +30,8 @@ async function errorOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 /** A pool of its own, for tests that exhaust or break one. */
-function openPool(options: { poolSize: number; url?: string }): Database {
-  const pool = openDatabase({ url, onConnectionError: () => {}, ...options });
+function openPool(options: { poolSize: number; url?: string; limits?: DatabaseLimits }): Database {
+  const pool = openDatabase({ url, onConnectionError: () => {}, limits: patience, ...options });
   after(() => pool.close());
   return pool;
 }
@@ -204,15 +210,16 @@ test('the statements of a transaction share one connection', async () => {
 });
 
 test('a statement that takes too long is cancelled by the database, which counts as away', async () => {
-  const pool = openPool({ poolSize: 1 });
-  const error = await errorOf(pool.run(sql`select pg_sleep(10)`));
+  const { statement_timeout: _, ...limits } = patience;
+  const pool = openPool({ poolSize: 1, limits });
+  const error = await errorOf(pool.run(sql`select pg_sleep(30)`));
   assert.equal((error as pg.DatabaseError).code, '57014');
   assert.equal(isDatabaseAway(error), true);
   assert.deepEqual(await pool.one(sql`select 1 as n`), { n: 1 });
 });
 
 test('a statement that takes too long ends its transaction, and the next one works', async () => {
-  const pool = openPool({ poolSize: 1 });
+  const pool = openPool({ poolSize: 1, limits: {} });
   const id = newId();
   const error = await errorOf(
     pool.transaction(async (tx) => {
@@ -246,7 +253,7 @@ test('a connection that is lost in mid transaction counts as away, and the next 
 test('a connection that is lost during a statement counts as away', async () => {
   const pool = openPool({ poolSize: 1 });
   const { pid } = await pool.one<{ pid: number }>(backendPid);
-  const sleeping = errorOf(pool.transaction((tx) => tx.run(sql`select pg_sleep(2)`)));
+  const sleeping = errorOf(pool.transaction((tx) => tx.run(sql`select pg_sleep(30)`)));
   await untilActive(pid);
   await db.run(sql`select pg_terminate_backend(${pid})`);
   assert.equal(isDatabaseAway(await sleeping), true);
@@ -269,7 +276,12 @@ test('a connection that is lost before the commit counts as away, and nothing st
 
 test('idle connections that are lost are reported, and do not end the process', async () => {
   const lost: Error[] = [];
-  const pool = openDatabase({ url, poolSize: 2, onConnectionError: (error) => lost.push(error) });
+  const pool = openDatabase({
+    url,
+    poolSize: 2,
+    onConnectionError: (error) => lost.push(error),
+    limits: patience,
+  });
   after(() => pool.close());
   const { pid } = await pool.one<{ pid: number }>(backendPid);
   await db.run(sql`select pg_terminate_backend(${pid}, 2000)`);
@@ -280,7 +292,7 @@ test('idle connections that are lost are reported, and do not end the process', 
 });
 
 test('when every connection is in use the next caller is told so, and does not hang', async () => {
-  const pool = openPool({ poolSize: 2 });
+  const pool = openPool({ poolSize: 2, limits: {} });
   const { promise: released, release } = gate();
   let held = 0;
   const { promise: allHeld, release: nowAllHeld } = gate();

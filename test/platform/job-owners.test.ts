@@ -16,6 +16,7 @@ test('jobs of a killed process are set free, and those of a living one are not',
   await db.transaction((tx) => addJob(tx, 'slow', {}));
   const worker = startWorker();
   const owner = await lockedBy();
+  await untilAnnounced();
   await pretendLockedLongAgo();
   assert.equal(await owners.freeAbandoned(), 0);
   assert.equal(await lockedBy(), owner);
@@ -53,6 +54,14 @@ async function lockedBy(): Promise<string> {
     await delay(50);
   }
   throw new Error('nobody took the job up');
+}
+
+/** A process shows that it lives a moment after it has taken its first job up. */
+async function untilAnnounced(): Promise<void> {
+  const locks = () =>
+    db.many(sql`select from pg_locks where locktype = 'advisory' and granted
+      and database = (select oid from pg_database where datname = current_database())`);
+  while ((await locks()).length === 0) await delay(20);
 }
 
 async function pretendLockedLongAgo(): Promise<void> {

@@ -106,8 +106,11 @@ test('a job that fails is kept with its reason, and is tried again later', async
   };
   start([job]);
   await add(job.name, {});
-  await until(async () => (await queued(job.name))[0]?.lastError != null);
-  const [kept] = await queued(job.name);
+  let kept: QueuedJob | undefined;
+  await until(async () => {
+    [kept] = await queued(job.name);
+    return kept?.lastError != null;
+  });
   assert.equal(kept?.attempts, 1);
   assert.equal(kept?.maxAttempts, 25);
   assert.equal(kept?.lastError, 'the gateway is away');
@@ -460,7 +463,7 @@ test('an ordinary job is told of at debug only', async () => {
 test('a job that fails is told of at error, once, with its name and the stack', async () => {
   const job: Job = { name: 'loud', run: () => Promise.reject(new Error('the gateway is away')) };
   const running = start([job]);
-  await add(job.name, {});
+  await add(job.name, {}, { maxAttempts: 1 });
   await until(async () => (await queued(job.name))[0]?.lastError != null);
   await running.stop();
   const [line, ...more] = running.log().filter(({ level }) => level === 'error');

@@ -12,7 +12,7 @@ import { addJob, startJobs } from '../../src/platform/jobs.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { type Migration, migrate, readMigrations } from '../../src/platform/migrate.ts';
 import { StartRefused } from '../../src/platform/start-refused.ts';
-import { query, testDatabaseUrl } from '../support/database.ts';
+import { patience, query, testDatabaseUrl } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { lesserRole } from '../support/lesser-role.ts';
 
@@ -69,7 +69,7 @@ const lesser = await lesserRole(withTables);
 const db = openServerPool(lesser.server);
 
 function openServerPool(url: string): Database {
-  const pool = openDatabase({ url, poolSize: 4, onConnectionError: () => {} });
+  const pool = openDatabase({ url, poolSize: 4, onConnectionError: () => {}, limits: patience });
   after(() => pool.close());
   return pool;
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { freePort } from '../support/free-port.ts';
-import { kill, processesOn, spawnOwnServer, temporaryFolder, untilReady } from '../support/server.ts';
+import { kill, processesOn, spawnOwnServer, temporaryFolder, until, untilReady } from '../support/server.ts';
 
 const rounds = 20;
 
@@ -44,6 +44,7 @@ test('a server killed at any moment, alone or with its PostgreSQL, comes up agai
       const { server, url } = await startAndCheck();
       const momentMs = Math.round(Math.random() * 400);
       writing = writeRows(url, acknowledged);
+      if (acknowledged.length === 0) await until('a row is there', () => acknowledged.length > 0);
       await delay(momentMs);
       await killAll(server.child.pid, withPostgres ? dataDir : undefined);
       await server.ended;

@@ -62,7 +62,7 @@ export async function startProvider(env: Record<string, string> = {}): Promise<P
   await service.app.listen({ port, host: '127.0.0.1' });
   const { base } = service.config.server.urls;
   const metadata = (await (await fetch(`${base}/.well-known/openid-configuration`)).json()) as Metadata;
-  const keys = createRemoteJWKSet(new URL(metadata.jwks_uri));
+  const keys = createRemoteJWKSet(new URL(metadata.jwks_uri), { timeoutDuration: 60_000 });
 
   const provider: Provider = {
     service,

@@ -5,14 +5,12 @@ import { type Database, type DatabaseLimits, openDatabase, sql } from '../../src
 
 const templateName = 'tollgate_template';
 
-/**
- * What a slow machine does to the limits of a server is the matter of the few tests that keep them; all others wait.
- * How long a lock is waited for is kept: what a caller is told then is told by rule.
- */
+/** What a slow machine does to the limits of a server is the matter of the few tests that keep them; all others wait. */
 export const patience: DatabaseLimits = {
   connectionTimeoutMillis: 60_000,
   query_timeout: 60_000,
   statement_timeout: 59_000,
+  lock_timeout: 58_000,
 };
 
 /** The empty, not yet migrated template; every test file then works on a copy of its own. */

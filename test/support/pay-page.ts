@@ -112,6 +112,12 @@ export async function fillCard(page: Page, typed: Partial<typeof goodCard> = {})
   }
 }
 
+/** From here on time passes on the page only when the test lets it. */
+export async function stopClock(page: Page): Promise<void> {
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + 1_000);
+}
+
 export const payButton = (page: Page) => page.locator('form[data-card] button[type=submit]');
 
 /** The card form, filled in and sent. */

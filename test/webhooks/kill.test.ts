@@ -64,7 +64,7 @@ test('receivers that do not answer hold up neither other background work nor a s
     await post<EndpointAnswer>(server, '/v1/webhook-endpoints', { url: slow.url });
   }
   for (let count = 0; count < 10; count++) await post<PaymentAnswer>(server, '/v1/payments', order);
-  await until('they are busy', () => slow.received.length === 16);
+  await until('they are busy', () => slow.received.length >= 16);
 
   const payment = await post<PaymentAnswer>(server, '/v1/payments', order);
   const url = payment.confirmation.confirmationUrl.replace(/^http:\/\/[^/]+/, server.url);
@@ -87,7 +87,7 @@ test('receivers that do not answer hold up neither other background work nor a s
     });
     return ((await read.json()) as PaymentAnswer).status === 'succeeded';
   });
-  assert.equal(slow.received.length, 16, 'and all that time they were left unanswered');
+  assert.equal(slow.mostAtOnce, 16, 'and all that time they were left unanswered');
   server.child.kill('SIGTERM');
   slow.answer = answering(200);
   slow.hangUp();
