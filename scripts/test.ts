@@ -47,7 +47,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 // A process that is killed leaves its files in memory as it does on a disk, and no test waits for the disk there.
-if (hasRoom('/dev/shm')) process.env.TMPDIR = '/dev/shm';
+if (hasRoom('/dev/shm')) process.env.TMPDIR ??= '/dev/shm';
 const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
 const postgres = await startEmbeddedPostgres({
   dataDir,
