@@ -15,8 +15,7 @@ export type Allowance = {
   heldMs?: number;
 };
 
-/** `unavailable`: an answer that asks to come again, as it should, while nothing stood in the way. */
-export type BreachKind = 'lost' | 'doubled' | 'invariant' | 'answer' | 'unavailable' | 'slow';
+export type BreachKind = 'lost' | 'doubled' | 'invariant' | 'answer' | 'slow';
 export type Breach = { kind: BreachKind; text: string };
 export type Counts = {
   operations: number;
@@ -90,7 +89,7 @@ export class Driver {
     const said = `${nameOf(question)}: ${status} ${body.slice(0, 300)}`;
     if (status !== 503) this.breach('answer', said);
     else if (!/^\d+$/.test(headers['retry-after'] ?? '')) this.breach('answer', `no Retry-After: ${said}`);
-    else if (!allowance.unavailable && !body.includes('outcome_unknown')) this.breach('unavailable', said);
+    else if (!allowance.unavailable && !body.includes('outcome_unknown')) this.breach('answer', said);
   }
 }
 

@@ -78,7 +78,7 @@ function summarize(): number {
 seed ${seed}: ${sum(({ rounds }) => rounds)} rounds, ${sum((report) => report.faults)} faults, ${sum(({ operations }) => operations)} operations
 ${sum(({ acknowledged }) => acknowledged)} calls of merchants acknowledged, ${sum(({ repeated }) => repeated)} of them asked for again
 ${sum(({ unavailable }) => unavailable)} times 503, ${sum(({ dropped }) => dropped)} connections lost with a killed server, slowest answer ${Math.round(slowestMs)} ms
-lost: ${count('lost')}, doubled: ${count('doubled')}, invariants broken: ${count('invariant')}, wrong answers: ${count('answer', 'unavailable')}, later than 5 s: ${count('slow')}`);
+lost: ${count('lost')}, doubled: ${count('doubled')}, invariants broken: ${count('invariant')}, wrong answers: ${count('answer')}, later than 5 s: ${count('slow')}`);
   for (const { breaches, journalPath } of reports) if (breaches.length > 0) say(`see ${journalPath}`);
   // A campaign that has done nothing has proven nothing.
   return breaches.length > 0 || sum(({ rounds }) => rounds) === 0 ? 1 : 0;

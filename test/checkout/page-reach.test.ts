@@ -64,6 +64,11 @@ test('each page is one answer below 60 kB, asks nobody else, and is painted at o
       const [...requests] = asked;
       const weight = ((await answer?.body())?.length ?? 0) + headerBytes((await answer?.allHeaders()) ?? {});
       assert.deepEqual(requests, [state.url]);
+      const own = new URL(state.url).origin;
+      assert.deepEqual(
+        asked.filter((url) => new URL(url).origin !== own),
+        [],
+      );
       assert.ok(weight < 60_000, `${state.name} weighs ${weight} bytes`);
       const paint = await page.evaluate(
         'performance.getEntriesByName("first-contentful-paint").map((one) => Math.round(one.startTime))[0]',

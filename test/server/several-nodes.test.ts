@@ -122,7 +122,7 @@ function status(port: number, path: string): Promise<number> {
       response.on('error', reject);
       response.resume();
     });
-    request.setTimeout(60_000, () => request.destroy(new Error('no answer')));
+    request.setTimeout(5_000, () => request.destroy(new Error('no answer')));
     request.on('error', reject);
   });
 }

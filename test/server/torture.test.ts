@@ -12,9 +12,9 @@ test('a few rounds of the torture: nothing acknowledged is lost or doubled, what
   });
   assert.equal(report.rounds, 4);
   assert.ok(report.acknowledged > 4);
-  // How long an answer took is printed above; this machine may be too busy with the other tests to answer at all.
+  // How long an answer took is printed above; this machine may be busy with the other tests.
   assert.deepEqual(
-    report.breaches.filter(({ kind }) => kind !== 'slow' && kind !== 'unavailable'),
+    report.breaches.filter(({ kind }) => kind !== 'slow'),
     [],
   );
 });
