@@ -186,7 +186,7 @@ function filesIn(folder: string): string[] {
 }
 
 function sendsCrowds(file: string): boolean {
-  return /races|refunds|idempotency|ledger|payments|one-time-codes|token-endpoint|users|page-safety|unsettled|two-nodes|canary/.test(
+  return /races|refunds|idempotency|ledger|payments|one-time-codes|token-endpoint|users|page-safety|unsettled|two-nodes|canary|torture/.test(
     file,
   );
 }
